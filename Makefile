@@ -37,7 +37,7 @@ light = scripts/together $(addprefix -but ,$(heavy))
 servers = near/redis proof/redis gozero/collection examples/fleet examples/hello examples/heartbeats
 
 # Tests of other libraries, of go-zero's services and of programs that test, for full.
-foreign = near/gozero examples/service proof/gozero proof/peers proof/release proof/soak proof/suites
+foreign = near/gozero examples/service proof/gozero proof/peers proof/release proof/suites
 
 # What is concurrent and has no servers.
 concurrent = cache timingwheel lru stats internal near proof/lincheck proof/pairs

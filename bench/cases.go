@@ -37,8 +37,6 @@ var groups = []group{
 	{"uint64", 100_000, zipf, []string{"reads100", "hot", "reads95", "reads75", "reads50", "reads0"}, []int{1, 2, 16}},
 	{"uint64", 100_000, live, []string{"refresh-same", "refresh-random", "touch"}, []int{1, 2, 16}},
 	{"uint64", 1_000_000, zipf, []string{"reads100", "reads75", "reads0"}, []int{2}},
-	{"string", 100_000, zipf, []string{"reads100", "hot", "reads75", "reads50", "reads0"}, []int{1, 2, 16}},
-	{"string", 100_000, live, []string{"refresh-same", "refresh-random", "touch"}, []int{1, 2, 16}},
 	{"string", 100_000, live, []string{"take-hit"}, []int{1, 2, 16}},
 	{"string", 100_000, full, []string{"take-miss"}, []int{1, 2, 16}},
 }
@@ -60,7 +58,6 @@ var specials = []special{
 	{"memory/uint64", 3, onUint64s(runMemory)},
 	{"memory/string", 3, onStrings(runMemory)},
 	{"expiry/string", 2, onStrings(runExpiry)},
-	{"expiry-reads/string", 1, onStrings(runExpiryReads)},
 }
 
 // takes reports whether the operations of the group load what is missing.

@@ -99,26 +99,9 @@ func runExpiry[K libs.Key, V any](l libs.Library, k kind[K, V], short bool) ([]f
 	}
 	figures := []figure{{"CPU ns/entry", float64((cputime.Used() - before).Nanoseconds()) / float64(e.n)}}
 	if counts {
-		figures = append(figures, figure{"mean lateness ms", late * 1000 / float64(e.n)})
+		figures = append(figures, figure{"mean lateness ms", late * 1000 / float64(e.n)}, figure{"left", float64(lener.Len())})
 	}
-	return append(figures, leftOf(cache, 0)...), nil
-}
-
-// runExpiryReads measures Gets of such entries while they expire.
-func runExpiryReads[K libs.Key, V any](l libs.Library, k kind[K, V], short bool) ([]figure, error) {
-	e := newExpiry(short)
-	entries := k.entries(0, e.n)
-	cache, err := makeExpiring(e, l, k, entries)
-	if cache == nil {
-		return nil, err
-	}
-	gets := new(latencies)
-	end := e.start.Add(e.spread)
-	for i, now := 0, time.Now(); now.Before(end); i++ {
-		cache.Get(entries.Keys[i%1000*(e.n/1000)])
-		now = gets.add(now)
-	}
-	return gets.figures("Get"), nil
+	return figures, nil
 }
 
 // lifetime returns a TTL that ends after n entries are stored. To estimate it, it stores some
@@ -134,12 +117,4 @@ func lifetime[K libs.Key, V any](cache libs.Cache[K, V], entries load.Entries[K,
 		setter.SetTTL(key, entries.Values[i], time.Hour)
 	}
 	return 40*time.Since(began) + time.Duration(n)*2*time.Microsecond // twice as long, and for the rest
-}
-
-// leftOf returns how many expired entries a cache still holds, if it can count them.
-func leftOf(cache any, live int) []figure {
-	if c, ok := cache.(libs.Lener); ok {
-		return []figure{{"left", float64(max(c.Len()-live, 0))}}
-	}
-	return nil
 }

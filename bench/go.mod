@@ -3,34 +3,24 @@ module github.com/pinwheel-cache/pinwheel/bench
 go 1.26.0
 
 require (
-	github.com/RussellLuo/timingwheel v0.0.0-20220218152713-54845bda3108
 	github.com/Yiling-J/theine-go v0.6.3
-	github.com/allegro/bigcache/v3 v3.1.0
-	github.com/antlabs/timer v0.1.4
-	github.com/coocood/freecache v1.2.7
 	github.com/dgraph-io/ristretto/v2 v2.4.2
-	github.com/go-pkgz/expirable-cache/v3 v3.0.0
 	github.com/hashicorp/golang-lru/arc/v2 v2.0.7
 	github.com/hashicorp/golang-lru/v2 v2.0.7
 	github.com/jellydator/ttlcache/v3 v3.4.1
-	github.com/maypok86/otter v1.2.4
 	github.com/maypok86/otter/v2 v2.4.0
 	github.com/patrickmn/go-cache v2.1.0+incompatible
 	github.com/phuslu/lru v1.0.18
 	github.com/pinwheel-cache/pinwheel v0.0.0
-	github.com/viccon/sturdyc v1.1.5
 	github.com/zeromicro/go-zero v1.10.3
 	golang.org/x/sync v0.23.0
 	golang.org/x/sys v0.48.0
 )
 
 require (
-	github.com/antlabs/stl v0.0.2 // indirect
 	github.com/cespare/xxhash/v2 v2.3.0 // indirect
-	github.com/dolthub/maphash v0.1.0 // indirect
 	github.com/dustin/go-humanize v1.0.1 // indirect
 	github.com/fatih/color v1.18.0 // indirect
-	github.com/gammazero/deque v0.2.1 // indirect
 	github.com/klauspost/cpuid/v2 v2.4.0 // indirect
 	github.com/mattn/go-colorable v0.1.13 // indirect
 	github.com/mattn/go-isatty v0.0.20 // indirect
@@ -42,5 +32,3 @@ require (
 )
 
 replace github.com/pinwheel-cache/pinwheel => ../
-
-replace github.com/pinwheel-cache/pinwheel/near/redis => ../near/redis

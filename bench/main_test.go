@@ -9,32 +9,6 @@ import (
 	"github.com/pinwheel-cache/pinwheel/bench/libs"
 )
 
-func TestLatencies(t *testing.T) {
-	l := new(latencies)
-	for us := 1; us <= 1000; us++ {
-		l.add(time.Now().Add(-time.Duration(us) * time.Microsecond))
-	}
-	for fraction, want := range map[float64]float64{0.5: 500e3, 0.99: 990e3} {
-		if got := l.at(fraction); math.Abs(got-want) > 0.1*want {
-			t.Errorf("the percentile %v is %v ns, want about %v", fraction, got, want)
-		}
-	}
-	if l.max < time.Millisecond || l.n != 1000 {
-		t.Errorf("%d times, the longest %v, want 1000 and at least 1 ms", l.n, l.max)
-	}
-}
-
-func TestBucketsGrow(t *testing.T) {
-	last := -1
-	for _, ns := range []uint64{0, 1, 31, 32, 63, 64, 66, 127, 128, 1 << 20, 1 << 40, math.MaxInt64} {
-		b := bucket(ns)
-		if b <= last || b >= len(latencies{}.counts) {
-			t.Errorf("bucket(%d) = %d after %d", ns, b, last)
-		}
-		last = b
-	}
-}
-
 func TestExpiry(t *testing.T) {
 	e := newExpiry(true)
 	e.start = time.Now()

@@ -2,18 +2,15 @@ package main
 
 import (
 	"runtime"
-	"runtime/debug"
 	"slices"
 	"time"
 
-	"github.com/pinwheel-cache/pinwheel/bench/cputime"
 	"github.com/pinwheel-cache/pinwheel/bench/libs"
 	"github.com/pinwheel-cache/pinwheel/bench/load"
 )
 
-// runMemory fills a cache with a million entries and measures their memory, a garbage
-// collection, and the processor time of the idle cache. Keys and values are made before and
-// do not count.
+// runMemory fills a cache with a million entries and measures their memory, a garbage collection, and
+// the allocations of Sets that evict. Keys and values are made before and do not count.
 func runMemory[K libs.Key, V any](l libs.Library, k kind[K, V], short bool) ([]figure, error) {
 	n := million(short)
 	entries := k.entries(0, 2*n+n/10)
@@ -26,10 +23,9 @@ func runMemory[K libs.Key, V any](l libs.Library, k kind[K, V], short bool) ([]f
 	figures := []figure{
 		{"B/entry", (heapBytes() - bytes) / float64(held)},
 		{"GC ms", collection() - gc},
-		{"idle CPU ms/s", idle(short)},
 		{"goroutines", float64(runtime.NumGoroutine() - goroutines)},
+		{"allocs/evicting Set", mallocs(n/10, func(i int) { cache.Set(entries.Keys[2*n+i], entries.Values[i]) })},
 	}
-	figures = append(figures, allocations(cache, entries, n)...)
 	runtime.KeepAlive(entries)
 	runtime.KeepAlive(cache)
 	return figures, nil
@@ -71,35 +67,6 @@ func collection() float64 {
 	}
 	slices.Sort(took)
 	return float64(took[len(took)/2].Nanoseconds()) / 1e6
-}
-
-// idle returns the milliseconds of processor time that an idle second takes.
-func idle(short bool) float64 {
-	wait := 3 * time.Second
-	if short {
-		wait /= 50
-	}
-	debug.FreeOSMemory() // or the runtime does it meanwhile
-	time.Sleep(wait / 10)
-	before := cputime.Used()
-	time.Sleep(wait)
-	return float64((cputime.Used() - before).Nanoseconds()) / 1e6 / wait.Seconds()
-}
-
-// allocations returns the allocations of operations on a full cache, for which
-// the entries from 2n on are new.
-func allocations[K libs.Key, V any](cache libs.Cache[K, V], entries load.Entries[K, V], n int) []figure {
-	keys, values := entries.Keys, entries.Values
-	recent := func(i int) int { return 2*n + i%1000 } // stored by the evicting Sets
-	figures := []figure{
-		{"allocs/evicting Set", mallocs(n/10, func(i int) { cache.Set(keys[2*n+i], values[i]) })},
-		{"allocs/Set", mallocs(n/10, func(i int) { cache.Set(keys[recent(i)], values[i]) })},
-		{"allocs/Get", mallocs(n/10, func(i int) { cache.Get(keys[recent(i)]) })},
-	}
-	if toucher, ok := cache.(libs.Toucher[K]); ok {
-		figures = append(figures, figure{"allocs/Touch", mallocs(n/10, func(i int) { toucher.Touch(keys[recent(i)], time.Hour) })})
-	}
-	return figures
 }
 
 // mallocs returns the allocations of one of n operations, to a hundredth.

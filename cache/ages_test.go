@@ -1,4 +1,4 @@
-package cache
+package cache_test
 
 import (
 	"testing"
@@ -7,6 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/pinwheel-cache/pinwheel/cache"
 	"github.com/pinwheel-cache/pinwheel/cache/internal/clock"
 	"github.com/pinwheel-cache/pinwheel/stats"
 )
@@ -30,7 +31,7 @@ func checkAges(t interface {
 // random operations.
 func TestAgesModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		o := Options[int, int]{Ages: true, Workers: 1}
+		o := cache.Options[int, int]{Ages: true, Workers: 1}
 		limit := rapid.IntRange(1, 50).Draw(t, "limit")
 		weighted := rapid.Bool().Draw(t, "weighted")
 		if weighted {
@@ -44,20 +45,20 @@ func TestAgesModel(t *testing.T) {
 	})
 }
 
-func agesModel(t *rapid.T, o Options[int, int]) {
+func agesModel(t *rapid.T, o cache.Options[int, int]) {
 	var (
 		count  uint64
 		sum    time.Duration
 		stored []time.Time // by value
 	)
-	o.OnRemove = func(e Event[int, int]) {
+	o.OnRemove = func(e cache.Event[int, int]) {
 		refused := o.Weigh != nil && uint64(o.Weigh(e.Key, e.Value)) > o.MaxWeight // never was in the cache
-		if e.Cause == Evicted && !refused {
+		if e.Cause == cache.Evicted && !refused {
 			count++
 			sum += time.Since(stored[e.Value])
 		}
 	}
-	c := Must(o)
+	c := cache.Must(o)
 	set := func(store func(key, value int)) func(*rapid.T) {
 		return func(t *rapid.T) {
 			from, n := rapid.IntRange(0, 100).Draw(t, "key"), rapid.IntRange(1, 60).Draw(t, "n")
@@ -73,7 +74,7 @@ func agesModel(t *rapid.T, o Options[int, int]) {
 		"Set":      set(c.Set),
 		"GetOrSet": set(func(key, value int) { c.GetOrSet(key, value) }),
 		"Take":     set(func(key, value int) { _, _ = c.Take(key, func() (int, error) { return value, nil }) }),
-		"Compute":  set(func(key, value int) { c.Compute(key, func(int, bool) (int, Op) { return value, OpSet }) }),
+		"Compute":  set(func(key, value int) { c.Compute(key, func(int, bool) (int, cache.Op) { return value, cache.OpSet }) }),
 		"Touch":    func(t *rapid.T) { c.Touch(rapid.IntRange(0, 160).Draw(t, "key"), time.Hour) },
 		"Del": func(t *rapid.T) {
 			for key := range rapid.IntRange(0, 160).Draw(t, "keys") {
@@ -81,7 +82,7 @@ func agesModel(t *rapid.T, o Options[int, int]) {
 			}
 		},
 		"Clear": func(*rapid.T) { c.Clear() },
-		"split": func(*rapid.T) { c.splitInto(2) },
+		"split": func(*rapid.T) { c.SplitInto(2) },
 		"Resize": func(t *rapid.T) {
 			_ = c.Resize(rapid.SampledFrom([]int{0, 1, 10, 100}).Draw(t, "limit"))
 		},
@@ -90,7 +91,7 @@ func agesModel(t *rapid.T, o Options[int, int]) {
 		},
 		"": func(t *rapid.T) {
 			synctest.Wait()
-			if err := c.check(); err != nil {
+			if err := c.Check(); err != nil {
 				t.Fatal(err)
 			}
 			checkAges(t, c.Stats().EvictedAge, count, sum) // not before, for check takes no lock
@@ -98,11 +99,4 @@ func agesModel(t *rapid.T, o Options[int, int]) {
 	})
 	c.Clear()
 	synctest.Wait()
-}
-
-// TestStatsOfANewCache: the zero Snapshot is that of a new cache, also to ==.
-func TestStatsOfANewCache(t *testing.T) {
-	if got := Must(Options[int, int]{}).Stats(); got != (stats.Snapshot{}) {
-		t.Errorf("the statistics of a new cache are %+v", got)
-	}
 }

@@ -1,21 +1,23 @@
-package cache
+package cache_test
 
 import (
 	"testing"
 	"time"
+
+	"github.com/pinwheel-cache/pinwheel/cache"
 )
 
 // TestHotPathsDoNotAllocate counts the allocations of Get, Set, Touch and a hit of Take,
 // also with a TTL, at the limit, with 20-byte keys, and while the cache is watched.
 func TestHotPathsDoNotAllocate(t *testing.T) {
-	o := Options[string, *int]{Limit: 1000, Expire: time.Hour, Jitter: 0.1}
+	o := cache.Options[string, *int]{Limit: 1000, Expire: time.Hour, Jitter: 0.1}
 	t.Run("plain", func(t *testing.T) { hotPathsDoNotAllocate(t, o) })
-	t.Run("watched", func(t *testing.T) { hotPathsDoNotAllocate(t, withExtras(o)) })
+	t.Run("watched", func(t *testing.T) { hotPathsDoNotAllocate(t, cache.WithExtras(o)) })
 }
 
-func hotPathsDoNotAllocate(t *testing.T, o Options[string, *int]) {
+func hotPathsDoNotAllocate(t *testing.T, o cache.Options[string, *int]) {
 	limit := o.Limit
-	c := Must(o)
+	c := cache.Must(o)
 	keys := make([]string, 4*limit)
 	for i := range keys {
 		keys[i] = "a key of twenty byte" + string(rune('a'+i%26)) + string(rune('a'+i/26%26)) + string(rune('a'+i/676))
@@ -34,7 +36,7 @@ func hotPathsDoNotAllocate(t *testing.T, o Options[string, *int]) {
 		"Touch sooner":  func() { c.Set(keys[0], nil); c.Touch(keys[0], time.Minute) },
 		"Del and Set":   func() { c.Del(keys[0]); c.Set(keys[0], value) },
 		"GetOrSet":      func() { c.GetOrSet(key(), value) },
-		"Compute":       func() { c.Compute(keys[0], func(*int, bool) (*int, Op) { return value, OpSet }) },
+		"Compute":       func() { c.Compute(keys[0], func(*int, bool) (*int, cache.Op) { return value, cache.OpSet }) },
 		"Len":           func() { c.Len() },
 	} {
 		if n := testing.AllocsPerRun(2*limit, f); n != 0 {
@@ -53,7 +55,7 @@ func hotPathsDoNotAllocate(t *testing.T, o Options[string, *int]) {
 
 // TestMissDoesNotAllocate counts the allocations of a Take that calls its fetch.
 func TestMissDoesNotAllocate(t *testing.T) {
-	c := Must(Options[int, int]{Limit: 1000, Expire: time.Hour})
+	c := cache.Must(cache.Options[int, int]{Limit: 1000, Expire: time.Hour})
 	key := 0
 	if n := testing.AllocsPerRun(4000, func() {
 		key++

@@ -25,13 +25,10 @@ type Cache[K comparable, V any] struct {
 	recording atomic.Bool // by Record: one at a time
 	gate      gate
 
-	loadsOK, loadsFailed stats.DurationRecorder
-	lastFailed           atomic.Pointer[failure]
-	waiters              atomic.Uint64
-	amend                func(*stats.Snapshot) // or nil
-	schema               string                // of snapshots
-	saving               *semaphore.Weighted   // one SaveFile at a time
-	unregister           func()
+	amend      func(*stats.Snapshot) // or nil
+	schema     string                // of snapshots
+	saving     *semaphore.Weighted   // one SaveFile at a time
+	unregister func()
 }
 
 // New returns an empty cache. An error wraps [ErrArgument] and says everything that is
@@ -62,11 +59,15 @@ func build[K comparable, V any](o Options[K, V]) *Cache[K, V] {
 	m.time.init(o.Expire, o.Idle, o.Jitter)
 	m.time.initRenewal(o.Refresh, o.Grace, o.Patience)
 	w := weak.Make(c)
-	m.time.driver.init(o.OnRemove != nil, func() {
+	var hold *anchor
+	if o.OnRemove != nil {
+		hold = &anchor{find: func() any { return w.Value() }}
+	}
+	m.time.driver.init(func() {
 		if c := w.Value(); c != nil {
 			c.tickNow()
 		}
-	})
+	}, hold)
 	m.size.init(o)
 	m.loads.init(cmp.Or(o.Name, "cache"), o.Timeout, o.MaxLoads)
 	if o.Negative != nil {
@@ -112,7 +113,7 @@ func (c *Cache[K, V]) Len() int {
 	n := 0
 	for s := range c.common.all() {
 		r := s.lock.RLock()
-		n += s.len
+		n += s.slots.len
 		s.lock.RUnlock(r)
 	}
 	return n

@@ -1,4 +1,4 @@
-package cache
+package cache_test
 
 import (
 	"context"
@@ -11,13 +11,15 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/pinwheel-cache/pinwheel/cache"
 )
 
 // TestLastCallerLeaves checks that the context of a fetch ends once, with an error, when its
 // last caller leaves for another reason than the end of its own context.
 func TestLastCallerLeaves(t *testing.T) {
-	for name, leave := range map[string]func(t *testing.T, c *Cache[int, int], fetch func(context.Context) (int, error)){
-		"out of patience": func(t *testing.T, c *Cache[int, int], fetch func(context.Context) (int, error)) {
+	for name, leave := range map[string]func(t *testing.T, c *cache.Cache[int, int], fetch func(context.Context) (int, error)){
+		"out of patience": func(t *testing.T, c *cache.Cache[int, int], fetch func(context.Context) (int, error)) {
 			c.Set(1, 7)
 			time.Sleep(2 * time.Second)
 			request, cancel := context.WithTimeout(t.Context(), time.Second) // fake time
@@ -38,7 +40,7 @@ func TestLastCallerLeaves(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				c := Must(Options[int, int]{Expire: time.Second, Grace: time.Hour, Patience: 2 * time.Second})
+				c := cache.Must(cache.Options[int, int]{Expire: time.Second, Grace: time.Hour, Patience: 2 * time.Second})
 				ends := 0
 				leave(t, c, func(ctx context.Context) (int, error) {
 					<-ctx.Done()
@@ -52,15 +54,15 @@ func TestLastCallerLeaves(t *testing.T) {
 				if ends != 1 {
 					t.Errorf("%d contexts ended, want that of the fetch", ends)
 				}
-				mustClose(t, c)
+				cache.MustClose(t, c)
 			})
 		})
 	}
 }
 
 // leaveByFetch lets a TakeMany join a load, whose other caller leaves, and then end with fail.
-func leaveByFetch(fail func()) func(*testing.T, *Cache[int, int], func(context.Context) (int, error)) {
-	return func(t *testing.T, c *Cache[int, int], fetch func(context.Context) (int, error)) {
+func leaveByFetch(fail func()) func(*testing.T, *cache.Cache[int, int], func(context.Context) (int, error)) {
+	return func(t *testing.T, c *cache.Cache[int, int], fetch func(context.Context) (int, error)) {
 		request, cancel := context.WithCancel(t.Context())
 		go func() { _, _ = c.TakeCtx(request, 1, fetch) }()
 		synctest.Wait()
@@ -92,7 +94,7 @@ func (n nosy) Value(key any) any           { n.look(); return n.Context.Value(ke
 // TestContextsAreAskedWithoutALock checks that no method of a caller's context is called
 // while the shard of the key, or the context of the fetch, is locked.
 func TestContextsAreAskedWithoutALock(t *testing.T) {
-	for name, o := range map[string]Options[int, int]{
+	for name, o := range map[string]cache.Options[int, int]{
 		"plain":    {},
 		"Timeout":  {Timeout: time.Hour},
 		"MaxLoads": {MaxLoads: 1},
@@ -102,7 +104,7 @@ func TestContextsAreAskedWithoutALock(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			o.Limit = 100 // one shard
-			c := Must(o)
+			c := cache.Must(o)
 			var fetching atomic.Pointer[context.Context]
 			var locked atomic.Bool
 			look := func() {
@@ -166,7 +168,7 @@ func TestContextsAreAskedWithoutALock(t *testing.T) {
 // which has ended, tells none.
 func TestContextThatTellsNoError(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := Must(Options[int, int]{})
+		c := cache.Must(cache.Options[int, int]{})
 		ended := make(chan struct{})
 		ctx := silent{t.Context(), ended}
 		time.AfterFunc(time.Second, func() { close(ended) })
@@ -194,24 +196,24 @@ func (s silent) Done() <-chan struct{} { return s.ended }
 // TestFetchTakesItsOwnKey checks that a fetch which takes its own key, with its context or
 // one derived from it, gets an error instead of waiting for itself.
 func TestFetchTakesItsOwnKey(t *testing.T) {
-	type takes = func(c *Cache[int, int], ctx context.Context) error
+	type takes = func(c *cache.Cache[int, int], ctx context.Context) error
 	single := func(key int) takes {
-		return func(c *Cache[int, int], ctx context.Context) error {
+		return func(c *cache.Cache[int, int], ctx context.Context) error {
 			_, err := c.TakeCtx(ctx, key, func(context.Context) (int, error) { return 5, nil })
 			return err
 		}
 	}
 	for name, take := range map[string]takes{
 		"own context": single(1),
-		"derived": func(c *Cache[int, int], ctx context.Context) error {
+		"derived": func(c *cache.Cache[int, int], ctx context.Context) error {
 			ctx, cancel := context.WithTimeout(ctx, time.Hour)
 			defer cancel()
 			return single(1)(c, ctx)
 		},
-		"without end": func(c *Cache[int, int], ctx context.Context) error {
+		"without end": func(c *cache.Cache[int, int], ctx context.Context) error {
 			return single(1)(c, context.WithoutCancel(ctx))
 		},
-		"TakeMany": func(c *Cache[int, int], ctx context.Context) error {
+		"TakeMany": func(c *cache.Cache[int, int], ctx context.Context) error {
 			got, err := c.TakeMany(ctx, []int{1, 2}, func(_ context.Context, keys []int) (map[int]int, error) {
 				return map[int]int{2: 20}, nil
 			})
@@ -220,19 +222,19 @@ func TestFetchTakesItsOwnKey(t *testing.T) {
 			}
 			return err
 		},
-		"in another fetch": func(c *Cache[int, int], ctx context.Context) error {
+		"in another fetch": func(c *cache.Cache[int, int], ctx context.Context) error {
 			_, err := c.TakeCtx(ctx, 3, func(ctx context.Context) (int, error) { return 0, single(1)(c, ctx) })
 			return err
 		},
 	} {
-		for how, lead := range map[string]func(c *Cache[int, int], fetch func(context.Context) (int, error)) (int, error){
-			"TakeCtx": func(c *Cache[int, int], fetch func(context.Context) (int, error)) (int, error) {
+		for how, lead := range map[string]func(c *cache.Cache[int, int], fetch func(context.Context) (int, error)) (int, error){
+			"TakeCtx": func(c *cache.Cache[int, int], fetch func(context.Context) (int, error)) (int, error) {
 				return c.TakeCtx(t.Context(), 1, fetch)
 			},
-			"inline": func(c *Cache[int, int], fetch func(context.Context) (int, error)) (int, error) {
+			"inline": func(c *cache.Cache[int, int], fetch func(context.Context) (int, error)) (int, error) {
 				return c.TakeCtx(context.Background(), 1, fetch)
 			},
-			"batch": func(c *Cache[int, int], fetch func(context.Context) (int, error)) (int, error) {
+			"batch": func(c *cache.Cache[int, int], fetch func(context.Context) (int, error)) (int, error) {
 				got, err := c.TakeMany(t.Context(), []int{4, 1}, func(ctx context.Context, _ []int) (map[int]int, error) {
 					v, err := fetch(ctx)
 					return map[int]int{1: v}, err
@@ -241,7 +243,7 @@ func TestFetchTakesItsOwnKey(t *testing.T) {
 			},
 		} {
 			t.Run(name+", "+how, func(t *testing.T) {
-				c := Must(Options[int, int]{Limit: 100, MaxLoads: 1})
+				c := cache.Must(cache.Options[int, int]{Limit: 100, MaxLoads: 1})
 				done := make(chan struct{})
 				go func() {
 					defer close(done)
@@ -271,9 +273,9 @@ func TestFetchTakesItsOwnKey(t *testing.T) {
 func TestFetchThatHasEndedIsNoOwner(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var left sync.WaitGroup
-		var c *Cache[int, int]
+		var c *cache.Cache[int, int]
 		var fetching context.Context
-		c = Must(Options[int, int]{Weigh: func(key, value int) uint32 { // when the fetch has ended
+		c = cache.Must(cache.Options[int, int]{Weigh: func(key, value int) uint32 { // when the fetch has ended
 			if value == 1 {
 				left.Go(func() {
 					if v, err := c.TakeCtx(context.WithoutCancel(fetching), 1, nil2); v != 1 || err != nil {
@@ -294,10 +296,10 @@ func nil2(context.Context) (int, error) { return 2, nil }
 // TestNilContexts checks that a nil context, or function, panics with a text that says so, in each method
 // that takes one, also if the key has a value, and leaves nothing locked or marked behind.
 func TestNilContexts(t *testing.T) {
-	methods := reflect.TypeFor[*Cache[int, int]]()
+	methods := reflect.TypeFor[*cache.Cache[int, int]]()
 	for i := range 2 * methods.NumMethod() {
 		m, noContext := methods.Method(i/2), i%2 == 0 // or no function
-		c := Must(Options[int, int]{Limit: 10, Expire: time.Hour, Refresh: 1e-9})
+		c := cache.Must(cache.Options[int, int]{Limit: 10, Expire: time.Hour, Refresh: 1e-9})
 		args, want := []reflect.Value{reflect.ValueOf(c)}, ""
 		for j := 1; j < m.Type.NumIn(); j++ {
 			arg := reflect.Zero(m.Type.In(j))
@@ -329,13 +331,13 @@ func TestNilContexts(t *testing.T) {
 				}()
 				m.Func.Call(args)
 			}()
-			wantWhole(t, c)
+			cache.WantWhole(t, c)
 			renewed := make(chan struct{})
 			if _, err := c.TakeCtx(t.Context(), 0, func(context.Context) (int, error) { close(renewed); return 3, nil }); err != nil || c.Closed() {
 				t.Errorf("TakeCtx returns %v, closed %v", err, c.Closed())
 			}
 			<-renewed
-			mustClose(t, c)
+			cache.MustClose(t, c)
 		})
 	}
 }
@@ -346,10 +348,10 @@ func TestNilContexts(t *testing.T) {
 func TestTimeoutIsForAllWaits(t *testing.T) {
 	for name, others := range map[string]time.Duration{"follows": 5 * time.Second, "leads": 1} {
 		synctest.Test(t, func(t *testing.T) {
-			c := Must(Options[int, int]{Timeout: time.Second})
+			c := cache.Must(cache.Options[int, int]{Timeout: time.Second})
 			began := time.Now()
 			// A caller asks for the error before it looks for a load.
-			ctx := errHook{t.Context(), func() {
+			ctx := cache.ErrHook{t.Context(), func() {
 				if time.Since(began) >= others {
 					return
 				}
@@ -363,12 +365,12 @@ func TestTimeoutIsForAllWaits(t *testing.T) {
 			}}
 			_, err := c.TakeCtx(ctx, 1, func(ctx context.Context) (int, error) {
 				<-ctx.Done()
-				if took := time.Since(began); took != time.Second || !errors.Is(context.Cause(ctx), ErrTimeout) {
+				if took := time.Since(began); took != time.Second || !errors.Is(context.Cause(ctx), cache.ErrTimeout) {
 					t.Errorf("%s: the fetch ended after %v with %v", name, took, context.Cause(ctx))
 				}
 				return 0, ctx.Err()
 			})
-			if took := time.Since(began); !errors.Is(err, ErrTimeout) || took != time.Second {
+			if took := time.Since(began); !errors.Is(err, cache.ErrTimeout) || took != time.Second {
 				t.Errorf("%s: TakeCtx returned %v after %v, want ErrTimeout after 1s", name, err, took)
 			}
 			time.Sleep(time.Minute)
@@ -376,19 +378,11 @@ func TestTimeoutIsForAllWaits(t *testing.T) {
 	}
 }
 
-// An errHook calls a function when it is asked for its error.
-type errHook struct {
-	context.Context
-	asked func()
-}
-
-func (h errHook) Err() error { h.asked(); return h.Context.Err() }
-
 // TestWhoLeftAtTheTimeoutDoesNotWait checks that a result whose only caller has left at the
 // Timeout is not stored if its entry was evicted meanwhile.
 func TestWhoLeftAtTheTimeoutDoesNotWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := Must(Options[int, int]{Limit: 1, Expire: time.Minute, Grace: time.Hour, Patience: time.Second, Timeout: 2 * time.Second})
+		c := cache.Must(cache.Options[int, int]{Limit: 1, Expire: time.Minute, Grace: time.Hour, Patience: time.Second, Timeout: 2 * time.Second})
 		c.Set(1, 1)
 		time.Sleep(2 * time.Minute)
 		got, err := c.TakeMany(t.Context(), []int{1}, func(context.Context, []int) (map[int]int, error) {
@@ -410,14 +404,14 @@ func TestWhoLeftAtTheTimeoutDoesNotWait(t *testing.T) {
 // each other's keys. With Timeout both end.
 func TestFetchesOfEachOther(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := Must(Options[int, int]{Timeout: time.Second})
+		c := cache.Must(cache.Options[int, int]{Timeout: time.Second})
 		take := func(key, other int) func() {
 			return func() {
 				_, err := c.TakeCtx(t.Context(), key, func(ctx context.Context) (int, error) {
 					time.Sleep(time.Millisecond)
 					return c.TakeCtx(ctx, other, nil2)
 				})
-				if !errors.Is(err, ErrTimeout) {
+				if !errors.Is(err, cache.ErrTimeout) {
 					t.Errorf("TakeCtx returned %v", err)
 				}
 			}

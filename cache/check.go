@@ -3,6 +3,7 @@
 package cache
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -111,4 +112,30 @@ func (m *mistakes) checkFraction(field string, f float64, zero string) {
 	if !(f >= 0 && f < 1) { // NaN is refused, too
 		m.add("%s is %v: want a fraction of the TTL, below 1, or 0 for %s", field, f, zero)
 	}
+}
+
+// checkTake panics if the context or the fetch of a Take is nil.
+func checkTake(ctx context.Context, noFetch bool, method string) {
+	if noFetch { // the text is made only then
+		checkFunction(noFetch, "fetch of "+method)
+	}
+	checkContext(ctx, method)
+}
+
+// checkFunction panics if a function that the program must give is nil.
+func checkFunction(isNil bool, what string) {
+	if isNil {
+		panic("cache: " + what + " is nil: want a function")
+	}
+}
+
+// checkContext panics if the context of a method is nil.
+func checkContext(ctx context.Context, method string) {
+	if ctx == nil {
+		nilContext(method)
+	}
+}
+
+func nilContext(method string) {
+	panic("cache: the context of " + method + " is nil: want context.Background(), if there is no other")
 }

@@ -89,10 +89,10 @@ func (s *shard[K, V]) close(dst []*load[K, V]) []*load[K, V] {
 	s.lock.Lock()
 	defer s.lock.Unlock()
 	s.closed = true
-	for l := range s.allLoads() {
+	for l := range s.pending.all() {
 		l.makeDone()
-		if l.flight.background {
-			l.flight.end(context.Canceled, errClosed)
+		if l.flight.InBackground() {
+			l.flight.End(context.Canceled, errClosed)
 		}
 		dst = append(dst, l)
 	}

@@ -55,7 +55,7 @@ func (w *coldWalk[K, V]) next(dst []walked[K, V]) []walked[K, V] {
 	}
 	r := w.s.lock.RLock()
 	defer w.s.lock.RUnlock(r)
-	if w.s.order != nil && w.heat <= hottest {
+	if w.s.turn.order != nil && w.heat <= hottest {
 		return w.byOrder(dst)
 	}
 	return w.bySlot(dst)
@@ -70,7 +70,7 @@ func (w *coldWalk[K, V]) byOrder(dst []walked[K, V]) []walked[K, V] {
 			break
 		}
 		w.last, w.follows = i, true
-		if w.s.order.Heat(i) <= w.heat {
+		if w.s.turn.order.Heat(i) <= w.heat {
 			dst = w.add(dst, i)
 		}
 	}
@@ -81,14 +81,14 @@ func (w *coldWalk[K, V]) byOrder(dst []walked[K, V]) []walked[K, V] {
 func (w *coldWalk[K, V]) step() (i uint32, ok bool) {
 	switch {
 	case !w.follows:
-		return w.s.order.First()
+		return w.s.turn.order.First()
 	case w.s.entries[w.last].live():
-		return w.s.order.After(w.last)
+		return w.s.turn.order.After(w.last)
 	case w.restarts == 0:
 		return 0, false
 	}
 	w.restarts--
-	return w.s.order.First()
+	return w.s.turn.order.First()
 }
 
 func (w *coldWalk[K, V]) bySlot(dst []walked[K, V]) []walked[K, V] {
@@ -133,12 +133,5 @@ func (w *coldWalk[K, V]) add(dst []walked[K, V], i uint32) []walked[K, V] {
 // walked returns entry i.
 func (s *shard[K, V]) walked(i uint32) walked[K, V] {
 	e := &s.entries[i]
-	f := walked[K, V]{key: e.key, value: e.value, deadline: e.deadline.Get(), weight: s.weight(i)}
-	if s.caps != nil {
-		f.deadline = s.caps[i]
-	}
-	if s.order != nil {
-		f.heat = s.order.Heat(i)
-	}
-	return f
+	return walked[K, V]{e.key, e.value, s.lives.cap(i, &e.deadline), s.turn.weight(i), s.turn.heat(i)}
 }

@@ -1,4 +1,4 @@
-package cache
+package cache_test
 
 import (
 	"sync/atomic"
@@ -6,6 +6,7 @@ import (
 	"time"
 	"weak"
 
+	"github.com/pinwheel-cache/pinwheel/cache"
 	"github.com/pinwheel-cache/pinwheel/internal/settle"
 )
 
@@ -13,8 +14,8 @@ import (
 // OnRemove was called for all entries that wait to expire, and is then collected.
 func TestUnreferencedTellsWhatExpires(t *testing.T) {
 	var told atomic.Int32
-	w := func() weak.Pointer[Cache[int, int]] {
-		c := Must(Options[int, int]{OnRemove: func(Event[int, int]) { told.Add(1) }})
+	w := func() weak.Pointer[cache.Cache[int, int]] {
+		c := cache.Must(cache.Options[int, int]{OnRemove: func(cache.Event[int, int]) { told.Add(1) }})
 		for k := range 100 {
 			c.SetWithExpire(k, k, 300*time.Millisecond)
 		}
@@ -32,17 +33,17 @@ func TestUnreferencedTellsWhatExpires(t *testing.T) {
 // TestEmptiedIsCollected checks that a cache with OnRemove whose entries were removed, or have no
 // TTL any more, is collected before those would have expired.
 func TestEmptiedIsCollected(t *testing.T) {
-	for name, empty := range map[string]func(c *Cache[int, int]){
-		"Del":      func(c *Cache[int, int]) { c.Del(1); c.Del(2) },
-		"Clear":    func(c *Cache[int, int]) { c.Clear() },
-		"Touch":    func(c *Cache[int, int]) { c.Touch(1, 0); c.Touch(2, 0) },
-		"Set":      func(c *Cache[int, int]) { c.SetWithExpire(1, 1, 0); c.SetWithExpire(2, 1, 0) },
-		"eviction": func(c *Cache[int, int]) { c.Set(3, 0); c.Set(4, 0) },
-		"expiry":   func(c *Cache[int, int]) { c.Touch(1, time.Millisecond); c.Touch(2, time.Millisecond) },
-		"division": func(c *Cache[int, int]) { c.splitInto(4); c.Clear() },
+	for name, empty := range map[string]func(c *cache.Cache[int, int]){
+		"Del":      func(c *cache.Cache[int, int]) { c.Del(1); c.Del(2) },
+		"Clear":    func(c *cache.Cache[int, int]) { c.Clear() },
+		"Touch":    func(c *cache.Cache[int, int]) { c.Touch(1, 0); c.Touch(2, 0) },
+		"Set":      func(c *cache.Cache[int, int]) { c.SetWithExpire(1, 1, 0); c.SetWithExpire(2, 1, 0) },
+		"eviction": func(c *cache.Cache[int, int]) { c.Set(3, 0); c.Set(4, 0) },
+		"expiry":   func(c *cache.Cache[int, int]) { c.Touch(1, time.Millisecond); c.Touch(2, time.Millisecond) },
+		"division": func(c *cache.Cache[int, int]) { c.SplitInto(4); c.Clear() },
 	} {
-		w := func() weak.Pointer[Cache[int, int]] {
-			c := Must(Options[int, int]{Limit: 2, OnRemove: func(Event[int, int]) {}})
+		w := func() weak.Pointer[cache.Cache[int, int]] {
+			c := cache.Must(cache.Options[int, int]{Limit: 2, OnRemove: func(cache.Event[int, int]) {}})
 			c.SetWithExpire(1, 1, time.Hour)
 			c.SetWithExpire(2, 1, time.Hour)
 			empty(c)

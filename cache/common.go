@@ -9,11 +9,10 @@ import (
 	"runtime"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/pinwheel-cache/pinwheel/internal/hash"
+	"github.com/pinwheel-cache/pinwheel/internal/histogram"
 	"github.com/pinwheel-cache/pinwheel/internal/runner"
-	"github.com/pinwheel-cache/pinwheel/stats"
 )
 
 // A common is what the shards of a cache have in common, and all that a shard knows
@@ -38,28 +37,13 @@ type common[K comparable, V any] struct {
 	observers observers[K, V]
 }
 
-// A loading has the options and counts of loads.
-type loading struct {
-	cache     string        // its name, for errors
-	timeout   time.Duration // of a load; 0: none
-	permits   permits
-	renewals  renewals
-	negative  func(error) time.Duration // how long to keep an error; nil: none
-	abandoned atomic.Uint64             // callers that gave up before their load had ended
-}
-
-func (l *loading) init(cache string, timeout time.Duration, maxLoads int) {
-	l.cache, l.timeout = cache, timeout
-	l.permits.init(maxLoads)
-}
-
-// An observers has who is told of removals and panics, and what is measured of entries.
+// observers holds the callbacks of the program, and the recorders of what is measured of entries.
 type observers[K comparable, V any] struct {
 	runner     *runner.Runner[Event[K, V]] // nil without OnRemove
 	onPanic    func(any, []byte)           // is told of panics of callbacks
 	ages       bool                        // the ages of values are kept
-	lateness   stats.DurationRecorder
-	evictedAge stats.AgeRecorder
+	lateness   histogram.DurationRecorder
+	evictedAge histogram.AgeRecorder
 }
 
 func (o *observers[K, V]) init(options Options[K, V]) {

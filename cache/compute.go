@@ -73,19 +73,19 @@ func (c *Cache[K, V]) tryCompute(p *computation[K, V], f func(V, bool) (V, Op)) 
 	u, op := c.callFenced(p, f, mine, old, found)
 	own := false
 	c.store(&u, func(s *shard[K, V]) (missing uint64) {
-		s.fences.remove(mine)
+		s.pending.fences.remove(mine)
 		i, has, live := p.find(s)
 		if done = !mine.broken && live == found; done {
 			if live && p.keepLife && op == OpSet {
-				u.life = s.lifeAt(i, p.hash)
+				u.life = s.lives.at(i, &s.entries[i].deadline, p.hash, &c.common.time)
 			}
 			if ok, missing = s.apply(op, i, has, live, &u); missing > 0 {
-				s.fences.add(mine) // the result is as good as before, unless the key is changed
+				s.pending.fences.add(mine) // the result is as good as before, unless the key is changed
 				return missing
 			}
 		}
 		own = mine.own
-		s.fences.spare.Store(mine)
+		s.pending.fences.spare.Store(mine)
 		return 0
 	})
 	switch {
@@ -109,7 +109,7 @@ func (c *Cache[K, V]) callFenced(p *computation[K, V], f func(V, bool) (V, Op), 
 	defer func() {
 		if !returned {
 			s := c.common.lock(p.hash)
-			s.fences.remove(mine)
+			s.pending.fences.remove(mine)
 			s.lock.Unlock()
 		}
 	}()
@@ -144,14 +144,14 @@ func (s *shard[K, V]) apply(op Op, i uint32, has, live bool, u *update[K, V]) (o
 // lookAt puts a fence on the key, and returns its value.
 func (c *common[K, V]) lookAt(p *computation[K, V]) (value V, found bool, mine *fence) {
 	s, r := c.rlock(p.hash)
-	for s.fences.crowded() {
+	for s.pending.fences.crowded() {
 		s.lock.RUnlock(r)
 		s = c.lock(p.hash)
-		s.makeFences()
+		s.pending.makeFences()
 		s.lock.Unlock()
 		s, r = c.rlock(p.hash)
 	}
-	mine = s.fences.put(p.hash, p.goroutine)
+	mine = s.pending.fences.put(p.hash, p.goroutine)
 	i, _, found := p.find(s)
 	if found {
 		value = s.entries[i].value

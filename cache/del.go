@@ -44,10 +44,10 @@ func (c *Cache[K, V]) Clear() {
 func (s *shard[K, V]) drop() (ok bool) {
 	s.lock.Lock()
 	defer s.lock.Unlock()
-	if s.common.observers.runner != nil || s.pins.Load() != 0 {
+	if s.common.observers.runner != nil || s.slots.pins.Load() != 0 {
 		return false
 	}
-	s.passClear()
+	s.pending.clear()
 	weight := uint64(0)
 	for i := range s.entries {
 		switch e := &s.entries[i]; {
@@ -55,19 +55,16 @@ func (s *shard[K, V]) drop() (ok bool) {
 		case s.checkGone(uint32(i)):
 			s.remove(uint32(i), s.common.hasher.Hash(e.key), Expired)
 		default:
-			weight += uint64(s.weight(uint32(i)))
+			weight += uint64(s.turn.weight(uint32(i)))
 		}
 	}
-	s.removals[Cleared-Expired] += uint64(s.len)
+	s.removals[Cleared-Expired] += uint64(s.slots.len)
 	if s.limited {
 		s.common.size.budget.release(weight)
 	}
-	s.evictable.Store(0)
-	s.len = 0
-	if s.order != nil {
-		s.order = s.order.Split(0)
-		s.marks = s.order.Marks()
-	}
+	s.turn.evictable.Store(0)
+	s.slots.len = 0
+	s.marks = s.turn.split(&s.turn, 0)
 	s.setSlots(min(len(s.entries), minSlots))
 	return true
 }
@@ -78,13 +75,13 @@ func (s *shard[K, V]) drop() (ok bool) {
 func (s *shard[K, V]) clear(settle func(reported bool)) {
 	passed := make(map[K]bool)
 	s.lock.Lock()
-	for l := range s.allLoads() {
+	for l := range s.pending.all() {
 		passed[l.key] = true
 		if i, found := s.find(l.hash, l.key); found {
 			s.remove(i, l.hash, s.causeOr(Cleared, i))
 		}
 	}
-	s.passClear()
+	s.pending.clear()
 	settle(s.unlock())
 	s.sweep(settle, func(i uint32) {
 		if key := s.entries[i].key; !passed[key] {

@@ -35,7 +35,9 @@ func (c *Cache[K, V]) DelFunc(del func(key K, value V) bool) (removed int) {
 		}
 	}()
 	for s := range c.common.all() {
-		s.addFilter(f) // all before the first is asked: no load slips in behind
+		s.lock.Lock()
+		s.pending.addFilter(f) // to all before the first is asked: no load slips in behind
+		s.lock.Unlock()
 	}
 	c.common.dropErrors()
 	for s := range c.common.pinned() {

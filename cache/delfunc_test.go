@@ -1,4 +1,4 @@
-package cache
+package cache_test
 
 import (
 	"context"
@@ -11,6 +11,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/pinwheel-cache/pinwheel/cache"
 )
 
 // TestDelFuncAndLoads checks that a load under way is asked about when it ends: the value
@@ -18,7 +20,7 @@ import (
 // removed while an entry with it is being loaded.)
 func TestDelFuncAndLoads(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := Must(Options[string, string]{})
+		c := cache.Must(cache.Options[string, string]{})
 		var loads sync.WaitGroup
 		load := func(key, value string) {
 			loads.Go(func() {
@@ -27,7 +29,7 @@ func TestDelFuncAndLoads(t *testing.T) {
 				}
 			})
 		}
-		c.setShards(16)
+		c.SetShards(16)
 		for n := range 16 {
 			load(fmt.Sprint("user 1.", n), "tenant 7")
 		}
@@ -41,7 +43,7 @@ func TestDelFuncAndLoads(t *testing.T) {
 		if keys := slices.Sorted(maps.Keys(maps.Collect(c.All()))); !slices.Equal(keys, []string{"user 2", "user 3"}) {
 			t.Errorf("%q are left", keys)
 		}
-		wantWhole(t, c)
+		cache.WantWhole(t, c)
 	})
 }
 
@@ -50,7 +52,7 @@ func TestDelFuncAndLoads(t *testing.T) {
 func TestDelFuncThatPanics(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		told := 0
-		c := Must(Options[string, int]{OnPanic: func(any, []byte) { told++ }})
+		c := cache.Must(cache.Options[string, int]{OnPanic: func(any, []byte) { told++ }})
 		c.Set("b", 1)
 		go func() { _, _ = c.Take("a", func() (int, error) { time.Sleep(time.Second); return 1, nil }) }()
 		synctest.Wait()
@@ -81,14 +83,14 @@ func TestDelFuncThatPanics(t *testing.T) {
 		if _, ok := c.Peek("a"); !ok {
 			t.Error("a function that has panicked was asked again")
 		}
-		wantWhole(t, c)
+		cache.WantWhole(t, c)
 	})
 }
 
 // TestDelFuncAsksAgain checks that a value that changes after the function was asked is
 // asked about again, and that the other entries of its batch are removed too.
 func TestDelFuncAsksAgain(t *testing.T) {
-	c := Must(Options[string, int]{})
+	c := cache.Must(cache.Options[string, int]{})
 	for _, key := range []string{"spared", "doomed", "late"} {
 		c.Set(key, 7)
 	}
@@ -116,7 +118,7 @@ func TestDelFuncAsksAgain(t *testing.T) {
 func TestDelFuncThatCallsGoexit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var told []any
-		c := Must(Options[string, int]{OnPanic: func(cause any, _ []byte) {
+		c := cache.Must(cache.Options[string, int]{OnPanic: func(cause any, _ []byte) {
 			told = append(told, cause)
 			panic("OnPanic panics too")
 		}})
@@ -140,53 +142,10 @@ func TestDelFuncThatCallsGoexit(t *testing.T) {
 			c.DelFunc(func(string, int) bool { runtime.Goexit(); return false })
 		}
 		calls.Wait()
-		if c.Len() != 0 || len(told) != 2 || told[0] != ErrGoexit {
+		if c.Len() != 0 || len(told) != 2 || told[0] != cache.ErrGoexit {
 			t.Errorf("%d stored, and OnPanic was told %v", c.Len(), told)
 		}
-		mustClose(t, c)
-	})
-}
-
-// TestDelFuncBesideHungLoads checks that loads that hang keep a bounded number of functions,
-// and that one that would have to ask more is not stored.
-func TestDelFuncBesideHungLoads(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c := Must(Options[int, int]{})
-		var calls sync.WaitGroup
-		take := func(key int) {
-			calls.Go(func() {
-				if v, err := c.Take(key, func() (int, error) { time.Sleep(time.Hour); return key, nil }); v != key || err != nil {
-					t.Errorf("Take = %d, %v", v, err)
-				}
-			})
-		}
-		take(1)
-		synctest.Wait()
-		asked := 0
-		for n := range 10 * maxFilters {
-			if n == 9*maxFilters {
-				take(2)
-				synctest.Wait()
-			}
-			c.DelFunc(func(int, int) bool { asked++; return false })
-		}
-		shards := c.allShards()
-		for i := range shards {
-			s := &shards[i]
-			s.lock.Lock()
-			for l := range s.allLoads() {
-				if n := cap(l.filters); n > maxFilters {
-					t.Errorf("the load of %d holds %d functions", l.key, n)
-				}
-			}
-			s.lock.Unlock()
-		}
-		calls.Wait()
-		_, first := c.Peek(1)
-		_, second := c.Peek(2)
-		if asked != maxFilters || first || !second {
-			t.Errorf("%d functions were asked; stored: %v, %v", asked, first, second)
-		}
+		cache.MustClose(t, c)
 	})
 }
 
@@ -194,7 +153,7 @@ func TestDelFuncBesideHungLoads(t *testing.T) {
 // it asked again each time.
 func TestDelFuncThatCallsItself(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := Must(Options[int, int]{})
+		c := cache.Must(cache.Options[int, int]{})
 		go c.Take(1, func() (int, error) { time.Sleep(time.Second); return 1, nil })
 		synctest.Wait()
 		var again func(int, int) bool
@@ -216,7 +175,7 @@ func TestTakeAfterDelFunc(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				for _, pick := range []int{7, 9} { // the value of before, and another one
-					c := Must(Options[int, int]{Negative: forASecond})
+					c := cache.Must(cache.Options[int, int]{Negative: forASecond})
 					go take(t.Context(), c, 1, func(context.Context) (int, error) { time.Sleep(time.Second); return 7, nil })
 					synctest.Wait()
 					c.DelFunc(func(_, v int) bool { return v == pick })
@@ -246,7 +205,7 @@ func TestTakeAfterDelFunc(t *testing.T) {
 						t.Errorf("%d loads, %d at once, beside 100 calls of DelFunc", fetched.Load(), most.Load())
 					}
 				}
-				own := Must(Options[int, int]{})
+				own := cache.Must(cache.Options[int, int]{})
 				var fetch func(context.Context) (int, error)
 				depth := 0
 				fetch = func(ctx context.Context) (int, error) {
@@ -259,7 +218,7 @@ func TestTakeAfterDelFunc(t *testing.T) {
 				if _, err := own.TakeCtx(t.Context(), 1, fetch); err == nil || depth > 1 {
 					t.Errorf("a fetch that takes its own key: %v after %d", err, depth)
 				}
-				c := Must(Options[int, int]{Negative: forASecond})
+				c := cache.Must(cache.Options[int, int]{Negative: forASecond})
 				for _, during := range []bool{false, true} {
 					c.Take(1, func() (int, error) {
 						if during {

@@ -46,32 +46,22 @@ type driver struct {
 // An anchor holds a cache with OnRemove while some entry waits to expire, as OnRemove must be
 // called for that. The timer of the driver holds the anchor.
 type anchor struct {
+	find func() any // returns the cache, and does not hold it
+
 	mu     sync.Mutex // may be taken with the lock of a shard held
 	shards int        // in which an entry waits
 	cache  any        // nil if shards is 0
 }
 
-// anchor notes whether some entry of the shard waits to expire.
-func (s *shard[K, V]) anchor(waits bool) {
-	a := s.common.time.driver.anchor
-	if a == nil || waits == s.anchored {
-		return
-	}
-	s.anchored = waits
+// note notes that a shard has an entry that waits, or none any more.
+func (a *anchor) note(waits bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if waits {
 		a.shards++
-		a.cache = s.common
+		a.cache = a.find()
 	} else if a.shards--; a.shards == 0 {
 		a.cache = nil
-	}
-}
-
-// unanchor is anchor after a task was removed.
-func (s *shard[K, V]) unanchor() {
-	if s.anchored && s.ring.Len() == 0 {
-		s.anchor(false)
 	}
 }
 
@@ -81,14 +71,12 @@ const leadSteps = 16
 // noTick is a tick that never comes.
 const noTick = math.MaxInt64
 
-// init makes a driver, which has no timer yet. tick must not keep the cache alive.
-func (d *driver) init(onRemove bool, tick func()) {
+// init makes a driver, which has no timer yet. tick must not keep the cache alive; nor must anchor,
+// which is nil without OnRemove.
+func (d *driver) init(tick func(), anchor *anchor) {
 	d.alarm.Store(noTick)
 	d.wakeTick = noTick
-	if onRemove {
-		d.anchor = new(anchor)
-	}
-	anchor := d.anchor
+	d.anchor = anchor
 	d.newTimer = func(wait time.Duration) *time.Timer {
 		return time.AfterFunc(wait, func() {
 			tick()
@@ -154,7 +142,7 @@ func (t *timing) setTimer(tick int64) {
 		return
 	}
 	at := tick * int64(t.tick)
-	t.clock.Trust(at)
+	t.clock.SetHorizon(at)
 	wait := time.Duration(at - t.clock.Now())
 	if d.timer == nil {
 		d.timer = d.newTimer(wait)

@@ -8,7 +8,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 )
 
 // ErrGoexit is the error of callers of Take when the fetch that they waited for called
@@ -82,17 +81,13 @@ func (l *load[K, V]) failure() error {
 // it, to spare a database that may be down.
 func isPause(err error) bool { return errors.As(err, new(interface{ KeptAsPause() })) }
 
-func (c *Cache[K, V]) observeLoad(took time.Duration, l *load[K, V]) {
+// failureOfAll returns the error by which l, or the batch whose first load it is, counts as failed, or nil.
+func (l *load[K, V]) failureOfAll() error {
 	err := l.counted()
 	for _, mate := range l.members() {
 		err = cmp.Or(err, mate.counted())
 	}
-	if err == nil {
-		c.loadsOK.Observe(took)
-		return
-	}
-	c.loadsFailed.Observe(took)
-	c.lastFailed.Store(&failure{time.Now(), err})
+	return err
 }
 
 // counted returns the error by which a load counts as failed, or nil.
@@ -101,12 +96,6 @@ func (l *load[K, V]) counted() error {
 		return nil
 	}
 	return l.failure()
-}
-
-// A failure is the error of a load, and when it failed.
-type failure struct {
-	at  time.Time
-	err error
 }
 
 // tellFailure reports the panic or Goexit of a load in the background: no caller gets it.

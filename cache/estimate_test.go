@@ -121,15 +121,15 @@ func checkEstimates(t *testing.T, o options, run func(o options) stats.Snapshot)
 	o.WhatIf = true
 	s := run(o)
 	for _, e := range []struct {
-		what     string
-		want     float64
-		estimate func(stats.Snapshot) (float64, bool)
+		what string
+		want float64
+		hits uint64
 	}{
-		{"with half the limit", half, stats.Snapshot.WhatIfHalf},
-		{"with double the limit", double, stats.Snapshot.WhatIfDouble},
-		{"with the other policy", other, stats.Snapshot.WhatIfOtherPolicy},
+		{"with half the limit", half, s.WhatIf.Half},
+		{"with double the limit", double, s.WhatIf.Double},
+		{"with the other policy", other, s.WhatIf.OtherPolicy},
 	} {
-		got, ok := e.estimate(s)
+		got, ok := s.WhatIfHitRatio(e.hits)
 		if !ok || math.Abs(got-e.want) > 0.03 {
 			t.Errorf("%+v %s: %.4f, %v; want %.4f", o, e.what, got, ok, e.want)
 		}
@@ -146,7 +146,7 @@ func TestEstimatesByASample(t *testing.T) {
 	}
 }
 
-// TestEstimatesOfEntriesThatExpire checks estimates for entries with TTLs: the ghosts miss
+// TestEstimatesOfEntriesThatExpire checks estimates for entries with TTLs: the shadows miss
 // only that expired entries make room.
 func TestEstimatesOfEntriesThatExpire(t *testing.T) {
 	for _, expire := range []time.Duration{200 * time.Millisecond, time.Second, 5 * time.Second} {

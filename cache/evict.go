@@ -1,79 +1,18 @@
-// This file has all uses of a shard's eviction order, except the Mark in Get.
+// This file chooses the entry that a shard evicts, and evicts it.
 
 package cache
-
-import "github.com/pinwheel-cache/pinwheel/internal/eviction"
-
-// A shard without a limit has no order.
-
-// use marks entry i as used.
-func (s *shard[K, V]) use(i uint32) {
-	if s.marks != nil {
-		s.marks.Mark(i)
-	}
-}
-
-// enlist adds entry i, whose key has hash h, to the order.
-func (s *shard[K, V]) enlist(i uint32, h uint64) {
-	if s.order != nil {
-		s.order.Insert(i, h)
-	}
-	s.countEvictable(1)
-}
-
-// delist takes entry i, which is being removed, out of the order.
-func (s *shard[K, V]) delist(i uint32) {
-	if s.order != nil {
-		s.order.Remove(i)
-	}
-	s.countEvictable(-1)
-}
-
-// countEvictable counts entries that enter or leave the order, for shards that look for
-// room.
-func (s *shard[K, V]) countEvictable(n int32) {
-	if s.weights != nil {
-		s.evictable.Add(n)
-	}
-}
-
-// relist changes the slot number of an entry in the order.
-func (s *shard[K, V]) relist(from, to uint32) {
-	if s.order != nil {
-		s.order.Rename(from, to)
-	}
-}
-
-// resizeOrder makes room in the order for n slots.
-func (s *shard[K, V]) resizeOrder(n int) {
-	if s.order == nil {
-		return
-	}
-	s.order.Resize(n)
-	if s.weights != nil {
-		s.order.Weigh(s.weights)
-	}
-}
 
 // makeOrder makes the order of a shard that had no limit so far, with its entries by slot
 // number.
 func (s *shard[K, V]) makeOrder() {
-	s.order = newOrder(s.common.size.policy)
-	s.resizeOrder(len(s.entries))
-	s.marks = s.order.Marks()
+	s.turn.order = newOrder(s.common.size.policy)
+	s.turn.resize(len(s.entries), false) // the weights stay
+	s.marks = s.turn.order.Marks()
 	for i := range s.entries {
 		if s.entries[i].live() {
-			s.order.Insert(uint32(i), s.hashOf(uint32(i)))
+			s.turn.order.Insert(uint32(i), s.hashOf(uint32(i)))
 		}
 	}
-}
-
-// newOrder returns an empty order by a policy.
-func newOrder(p Policy) eviction.Policy {
-	if p == Adaptive {
-		return new(eviction.Adaptive)
-	}
-	return new(eviction.Order)
 }
 
 // few is the most entries of a shard in which victim looks at all entries.
@@ -85,7 +24,7 @@ const few = 16
 // back. An entry that has expired would be no hit if it had stayed, so its key is not
 // remembered.
 func (s *shard[K, V]) victim() (i uint32, h uint64, cause Cause, ok bool) {
-	if s.len <= few && s.ring != nil {
+	if s.slots.len <= few && s.lives.ring != nil {
 		for i := range uint32(len(s.entries)) {
 			if s.entries[i].live() && s.checkExpired(i) {
 				return i, s.hashOf(i), s.causeOr(Evicted, i), true
@@ -94,14 +33,14 @@ func (s *shard[K, V]) victim() (i uint32, h uint64, cause Cause, ok bool) {
 	}
 	s.lookAhead()
 	for {
-		if i, ok = s.order.Victim(); !ok {
+		if i, ok = s.turn.order.Victim(); !ok {
 			return 0, 0, Evicted, false
 		}
 		h = s.hashOf(i)
 		if !s.common.time.clock.Far(s.entries[i].deadline.Get()) && s.markIfPassed(i) { // checkExpired, inlined
 			return i, h, s.causeOr(Evicted, i), true
 		}
-		if !s.order.Spare(i, h) {
+		if !s.turn.order.Promote(i, h) {
 			return i, h, Evicted, true
 		}
 	}
@@ -110,7 +49,7 @@ func (s *shard[K, V]) victim() (i uint32, h uint64, cause Cause, ok bool) {
 // lookAhead reads what the next evictions need, for several of them at once: first all
 // entries, then all that their hashes lead to.
 func (s *shard[K, V]) lookAhead() {
-	next := s.order.Ahead()
+	next := s.turn.order.Ahead()
 	if len(next) == 0 {
 		return
 	}
@@ -122,20 +61,33 @@ func (s *shard[K, V]) lookAhead() {
 		}
 		next[k].Hash = h
 	}
-	read := s.order.Prefetch(next)
+	read := s.turn.order.Prefetch(next)
 	for k := range next {
 		read += s.index.PrefetchHome(next[k].Hash)
 	}
-	s.sink += uint32(read)
+	s.turn.sink += uint32(read)
 }
 
-// firstBut returns the entry that is next by the order, other than entry i. It returns false
-// if there is no other.
-func (s *shard[K, V]) firstBut(i uint32) (j uint32, ok bool) {
-	for j := range s.order.All() {
-		if j != i {
-			return j, true
-		}
+// evict removes the entry that is next by the order. It returns false if there is none, or
+// if the shard is not limited during a Resize.
+func (s *shard[K, V]) evict() bool {
+	if !s.limited {
+		return false
 	}
-	return 0, false
+	i, h, cause, ok := s.victim()
+	if !ok {
+		return false
+	}
+	s.remove(i, h, cause)
+	return true
+}
+
+// evictSurplus evicts up to n entries while there is a surplus. It reports whether
+// settle must follow.
+func (s *shard[K, V]) evictSurplus(n int) (reported bool) {
+	s.lock.Lock()
+	for ; n > 0 && s.common.size.budget.surplus() > 0 && s.evict(); n-- {
+	}
+	s.maybeShrink()
+	return s.unlock()
 }

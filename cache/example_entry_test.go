@@ -36,14 +36,6 @@ func ExampleCache_Entry() {
 	// Output: 1 true true
 }
 
-func ExampleCache_TTL() {
-	c := cache.Must(cache.Options[string, int]{Expire: time.Hour})
-	c.Set("a", 1)
-	left, ok := c.TTL("a")
-	fmt.Println(left.Round(time.Minute), ok)
-	// Output: 1h0m0s true
-}
-
 func ExampleCache_Entries() {
 	c := cache.Must(cache.Options[string, int]{Expire: time.Hour})
 	c.Set("a", 1)
@@ -102,13 +94,6 @@ func ExampleCache_Wait() {
 	// Output:
 	// a deleted
 	// <nil>
-}
-
-func ExampleCache_Closed() {
-	c := cache.Must(cache.Options[string, int]{})
-	_ = c.Close(context.Background())
-	fmt.Println(c.Closed())
-	// Output: true
 }
 
 func ExampleCache_ResizeWeight() {

@@ -92,11 +92,3 @@ func ExampleCache_Restore() {
 	// <nil>
 	// 1 1 true
 }
-
-func ExampleCache_RestoreFile() {
-	c := cache.Must(cache.Options[string, int]{})
-	_, decode := codec.JSON[string, int]()
-	_, err := c.RestoreFile("no such file", decode)
-	fmt.Println(errors.Is(err, fs.ErrNotExist))
-	// Output: true
-}

@@ -43,13 +43,6 @@ func ExampleNew_badOptions() {
 	// cache: Expire is 3.6µs: want at least 1ms; was a unit forgotten, as in 3600*time.Second?
 }
 
-func ExampleMust() {
-	c := cache.Must(cache.Options[string, int]{Limit: 2})
-	c.Set("a", 1)
-	fmt.Println(c.Get("a"))
-	// Output: 1 true
-}
-
 func ExampleCache_Get() {
 	c := cache.Must(cache.Options[string, int]{})
 	c.Set("a", 1)
@@ -178,29 +171,6 @@ func ExampleCache_Compute() {
 	// Output:
 	// 2 true
 	// 0 false
-}
-
-func ExampleCache_Del() {
-	c := cache.Must(cache.Options[string, int]{})
-	c.Set("a", 1)
-	fmt.Println(c.Del("a"), c.Del("a"))
-	// Output: true false
-}
-
-func ExampleCache_Len() {
-	c := cache.Must(cache.Options[string, int]{})
-	c.Set("a", 1)
-	c.Set("b", 2)
-	fmt.Println(c.Len())
-	// Output: 2
-}
-
-func ExampleCache_Clear() {
-	c := cache.Must(cache.Options[string, int]{})
-	c.Set("a", 1)
-	c.Clear()
-	fmt.Println(c.Len())
-	// Output: 0
 }
 
 func ExampleCache_All() {

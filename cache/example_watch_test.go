@@ -53,7 +53,7 @@ func ExampleOptions_whatIf() {
 		}
 	}
 	s := c.Stats()
-	double, ok := s.WhatIfDouble()
+	double, ok := s.WhatIfHitRatio(s.WhatIf.Double)
 	fmt.Printf("hit ratio %.2f, with double the limit %.2f, %v\n", s.HitRatio(), double, ok)
 	// Output: hit ratio 0.00, with double the limit 0.99, true
 }

@@ -16,7 +16,7 @@ func (s *shard[K, V]) expireBatch() (done, reported bool) {
 	now := s.common.time.clock.Now()
 	tick := now / int64(s.common.time.tick)
 	s.lock.Lock()
-	if s.split || s.ring == nil {
+	if s.split || s.lives.ring == nil {
 		s.lock.Unlock()
 		return true, false
 	}
@@ -25,17 +25,17 @@ func (s *shard[K, V]) expireBatch() (done, reported bool) {
 		return false, false
 	}
 	var ahead prefetched
-	done = s.ring.AdvanceAll(tick, batch, func(i uint32) (again int64) {
-		s.prefetch(s.ring.Ahead(), &ahead)
+	done = s.lives.ring.AdvanceAll(tick, batch, func(i uint32) (again int64) {
+		s.prefetch(s.lives.ring.Ahead(), &ahead)
 		e := &s.entries[i]
 		deadline := e.deadline.Get()
 		if deadline > now { // not due, or postponed
-			return s.common.time.tickAt(deadline) - s.ring.Now()
+			return s.common.time.tickAt(deadline) - s.lives.ring.Now()
 		}
-		end := s.removalTime(i)
+		end := s.end(i)
 		if end > now { // in Grace
 			e.deadline.Set(-clock.TimeOf(deadline))
-			return s.common.time.tickAt(end) - s.ring.Now()
+			return s.common.time.tickAt(end) - s.lives.ring.Now()
 		}
 		s.common.observers.lateness.Observe(time.Duration(now - end))
 		s.remove(i, s.prefetchedHash(i, &ahead), Expired)
@@ -44,15 +44,8 @@ func (s *shard[K, V]) expireBatch() (done, reported bool) {
 	if done {
 		s.maybeShrink()
 	}
-	if s.ring != nil {
-		next, ok := s.ring.NextVisit()
-		if !ok {
-			next = noTick
-		}
-		if s.earlier != nil {
-			next = min(next, tick+1)
-		}
-		s.nextVisit.Store(next)
+	if s.lives.ring != nil {
+		s.lives.visited(tick)
 	}
 	return done, s.unlock()
 }
@@ -72,14 +65,14 @@ func (s *shard[K, V]) prefetch(slots []uint32, f *prefetched) {
 		}
 		f.slots[f.n], f.hashes[f.n] = i, s.hashOf(i)
 		f.n++
-		if s.order != nil {
-			sum += s.order.PrefetchRemove(i)
+		if s.turn.order != nil {
+			sum += s.turn.order.PrefetchRemove(i)
 		}
 	}
 	for _, h := range f.hashes[:f.n] {
 		sum += s.index.Prefetch(h)
 	}
-	s.sink += uint32(sum)
+	s.turn.sink += uint32(sum)
 }
 
 // prefetchedHash returns the hash of the key of entry i, which is visited now.
@@ -116,12 +109,12 @@ func (c *Cache[K, V]) expireIn(t *table[K, V]) (next int64, busy bool) {
 	now := c.common.time.clock.Now() / int64(c.common.time.tick)
 	for i := range t.shards {
 		s := &t.shards[i]
-		if s.nextVisit.Load() <= now {
+		if s.lives.nextVisit.Load() <= now {
 			done, reported := s.expireBatch()
 			busy = busy || !done
 			c.common.observers.settle(reported)
 		}
-		next = min(next, s.nextVisit.Load())
+		next = min(next, s.lives.nextVisit.Load())
 	}
 	return next, busy
 }

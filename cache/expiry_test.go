@@ -24,7 +24,7 @@ func TestDeadStaysDead(t *testing.T) {
 		if _, ok := c.Peek(1); ok {
 			t.Fatal("expired too late")
 		}
-		if s.slideTo(i, math.MaxInt64) || s.retime(i, math.MaxInt64) {
+		if postpone(&s.entries[i].deadline, math.MaxInt64) || s.lives.retime(i, &s.entries[i].deadline, math.MaxInt64, &c.common.time) {
 			t.Error("a dead entry was extended")
 		}
 		if _, ok := c.Get(1); ok {
@@ -41,7 +41,7 @@ func TestSlideKeepsTheLatest(t *testing.T) {
 	s := c.common.shardOf(c.common.hasher.Hash(1))
 	i, _ := s.find(c.common.hasher.Hash(1), 1)
 	late := s.entries[i].deadline.Get() + 1000
-	if !s.slideTo(i, late) || !s.slideTo(i, late-1) {
+	if !postpone(&s.entries[i].deadline, late) || !postpone(&s.entries[i].deadline, late-1) {
 		t.Error("an entry that is alive was found dead")
 	}
 	if got := s.entries[i].deadline.Get(); got != late {
@@ -69,13 +69,13 @@ func TestMarksDoNotHoldUpExpiry(t *testing.T) {
 			if batches > n {
 				t.Fatalf("not at an end after %d batches", n)
 			}
-			for w := range s.earlier.words {
-				s.earlier.words[w] = 1<<bitsPerWord - 1
+			for w := range s.lives.earlier.words {
+				s.lives.earlier.words[w] = 1<<bitsPerWord - 1
 			}
 			done, _ = s.expireBatch()
 		}
-		if c.Len() != n-1 || s.earlier == nil || s.nextVisit.Load() != c.common.time.clock.Now()/int64(c.common.time.tick)+1 {
-			t.Errorf("%d entries, want %d; earlier is %v, the next visit %d", c.Len(), n-1, s.earlier, s.nextVisit.Load())
+		if c.Len() != n-1 || s.lives.earlier == nil || s.lives.nextVisit.Load() != c.common.time.clock.Now()/int64(c.common.time.tick)+1 {
+			t.Errorf("%d entries, want %d; earlier is %v, the next visit %d", c.Len(), n-1, s.lives.earlier, s.lives.nextVisit.Load())
 		}
 		c.Clear()
 	})
@@ -128,20 +128,20 @@ func TestLaterSetsAndTouchesAreLazy(t *testing.T) {
 			defer mustClose(t, c)
 			c.SetWithExpire(1, 1, time.Minute)
 			s := &c.common.table.Load().shards[0]
-			due, _ := s.ring.Due(0)
-			next := s.nextVisit.Load()
+			due, _ := s.lives.ring.Due(0)
+			next := s.lives.nextVisit.Load()
 			for i := range often {
 				refresh(c, time.Minute+time.Duration(i)*time.Millisecond)
 			}
-			if now, _ := s.ring.Due(0); now != due || s.nextVisit.Load() != next {
-				t.Errorf("%s: the ring was told %d instead of %d, and the driver %d instead of %d", name, now, due, s.nextVisit.Load(), next)
+			if now, _ := s.lives.ring.Due(0); now != due || s.lives.nextVisit.Load() != next {
+				t.Errorf("%s: the ring was told %d instead of %d, and the driver %d instead of %d", name, now, due, s.lives.nextVisit.Load(), next)
 			}
 			for range often { // each 6 ms of the minute
 				time.Sleep(6 * time.Millisecond)
 				refresh(c, time.Minute)
 			}
 			time.Sleep(time.Second)
-			if visits, relinks := s.ring.Counts(); visits > 2 || relinks != visits || c.Len() != 1 {
+			if visits, relinks := s.lives.ring.Counts(); visits > 2 || relinks != visits || c.Len() != 1 {
 				t.Errorf("%s: %d visits and %d relinks in a minute", name, visits, relinks)
 			}
 		})

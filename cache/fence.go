@@ -1,9 +1,11 @@
-// This file has fences, by which a Compute finds that its key was changed. A change also makes loads
-// stale.
+// This file has fences, by which a Compute finds that its key was changed.
 
 package cache
 
-import "sync/atomic"
+import (
+	"math/bits"
+	"sync/atomic"
+)
 
 // A fence guards a result that is computed outside the lock from the old value of a
 // key, by the function of a Compute. A store or Del of the key breaks the fence, and the
@@ -105,49 +107,13 @@ func (all *fences) moveTo(other func(h uint64) *fences) {
 	}
 }
 
-// makeFences makes the lists of fences that the shard needs.
-func (s *shard[K, V]) makeFences() *fences {
-	if old := s.fences; old.crowded() {
-		n := fewLists
-		if old != nil {
-			n = 4 * len(old.lists)
-		}
-		s.fences = &fences{lists: make([]atomic.Pointer[fence], n)}
-		old.moveTo(func(uint64) *fences { return s.fences })
-	}
-	return s.fences
-}
+// fewLists is how many lists there are at least, of loads or fences. If there are more than two
+// for each list, there will be four times as many lists, and when there are few again, fewer.
+const fewLists = 8
 
-// breakFences breaks the fences on a key with hash h, which is about to change.
-func (s *shard[K, V]) breakFences(h uint64, key K) {
-	if s.loading > 0 || s.fences != nil || s.common.negatives != nil {
-		s.breakFencesOn(h, key)
-	}
-}
-
-// breakFencesOn is breakFences if there may be any, or errors may be kept. It is apart so that
-// the usual case is inlined. Of the loads of the key only the newest may not be stale yet.
-func (s *shard[K, V]) breakFencesOn(h uint64, key K) {
-	s.common.dropError(key)
-	s.fences.breakOn(h)
-	if l := s.newest(h, key); l != nil {
-		l.stale = true
-	}
-}
-
-// passEviction is breakFences for a key whose entry is about to be evicted. An eviction
-// does not change the value, so a load of the key goes on; but if no caller waits for it,
-// it is not stored. A Compute finds its entry gone.
-func (s *shard[K, V]) passEviction(h uint64, key K) {
-	if l := s.newest(h, key); l != nil {
-		l.evicted = true
-	}
-}
-
-// passClear is breakFences for all keys of the shard, whose entries are about to be removed. A Compute
-// finds its entry gone.
-func (s *shard[K, V]) passClear() {
-	for l := range s.allLoads() {
-		l.stale = true
-	}
+// listNumber returns the number of the list of what has hash h, of so many. It uses the upper bits of the
+// hash, which choose neither the shard nor a group of its index.
+func listNumber(h uint64, lists int) uint64 {
+	i, _ := bits.Mul64(h, uint64(lists))
+	return i
 }

@@ -1,10 +1,8 @@
 package cache
 
 import (
-	"bytes"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 )
 
@@ -68,19 +66,19 @@ func TestManyFences(t *testing.T) {
 	s := new(shard[int, int])
 	up := make([]*fence, n)
 	for i := range up {
-		up[i] = s.makeFences().put(uint64(i)<<54, 0)
+		up[i] = s.pending.makeFences().put(uint64(i)<<54, 0)
 	}
-	if lists := len(s.fences.lists); lists < n/3 || lists > 3*n {
+	if lists := len(s.pending.fences.lists); lists < n/3 || lists > 3*n {
 		t.Errorf("%d lists of %d fences", lists, n)
 	}
 	for i, f := range up {
-		s.fences.breakOn(uint64(i) << 54)
-		if s.fences.remove(f); !f.broken || i+1 < n && up[i+1].broken {
+		s.pending.fences.breakOn(uint64(i) << 54)
+		if s.pending.fences.remove(f); !f.broken || i+1 < n && up[i+1].broken {
 			t.Fatalf("fence %d is not broken, or the next one is", i)
 		}
 	}
-	if len(s.fences.lists) != fewLists || s.makeFences() != s.fences {
-		t.Errorf("%d lists without fences", len(s.fences.lists))
+	if len(s.pending.fences.lists) != fewLists || s.pending.makeFences() != s.pending.fences {
+		t.Errorf("%d lists without fences", len(s.pending.fences.lists))
 	}
 }
 
@@ -94,52 +92,6 @@ func TestSpareFence(t *testing.T) {
 	if again := all.put(2, 0); again != f || *f != (fence{hash: 2}) {
 		t.Errorf("a fence that serves again is %+v", again)
 	}
-}
-
-// TestComputeOfWhatExpires checks that a result computed from a value that expires
-// meanwhile is not stored.
-func TestComputeOfWhatExpires(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c := Must(Options[int, int]{})
-		c.SetWithExpire(1, 10, time.Second)
-		calls := 0
-		v, ok := c.Compute(1, func(old int, found bool) (int, Op) {
-			if calls++; calls == 1 {
-				time.Sleep(time.Minute)
-			}
-			return old + 1, OpSet
-		})
-		if v != 1 || !ok || calls != 2 {
-			t.Errorf("Compute = %d, %v after %d calls, want 1 after 2", v, ok, calls)
-		}
-	})
-}
-
-// TestComputeOfWhatIsRestored checks that so is a result computed from a value that expires and is
-// restored meanwhile.
-func TestComputeOfWhatIsRestored(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		from, c := Must(Options[int, int]{}), Must(Options[int, int]{})
-		from.Set(1, 20)
-		var file bytes.Buffer
-		if err := from.Save(&file, encodeInts); err != nil {
-			t.Fatal(err)
-		}
-		c.SetWithExpire(1, 10, time.Second)
-		calls := 0
-		v, _ := c.Compute(1, func(old int, _ bool) (int, Op) {
-			if calls++; calls == 1 {
-				time.Sleep(time.Second)
-				if n, err := c.Restore(&file, decodeInts); n != 1 || err != nil {
-					t.Errorf("Restore = %d, %v", n, err)
-				}
-			}
-			return old + 1, OpSet
-		})
-		if v != 21 || calls != 2 {
-			t.Errorf("Compute = %d after %d calls, want 21 after 2", v, calls)
-		}
-	})
 }
 
 // TestLoadThatWaitsForRoom checks that a change of the key still makes a load stale while
@@ -194,7 +146,7 @@ func TestComputeThatWaitsForRoom(t *testing.T) {
 	wantWhole(t, c)
 }
 
-func newFences() *fences { return new(shard[int, int]).makeFences() }
+func newFences() *fences { return new(pending[int, int]).makeFences() }
 
 func aPlainTake() *caller {
 	who := new(loading).plainCaller()

@@ -22,10 +22,8 @@ const maxFilters = 32
 
 // addFilter makes the loads under way ask f before their values are stored. Stale ones, such
 // as all but the newest of a key, store none.
-func (s *shard[K, V]) addFilter(f *filter[K, V]) {
-	s.lock.Lock()
-	defer s.lock.Unlock()
-	for l := range s.allLoads() {
+func (p *pending[K, V]) addFilter(f *filter[K, V]) {
+	for l := range p.all() {
 		switch {
 		case l.stale:
 		case l.filtered == maxFilters:
@@ -56,7 +54,7 @@ func (c *Cache[K, V]) anyRemoves(filters []*filter[K, V], key K, value V) (yes b
 	yes = true
 	c.spawn(func() {
 		defer close(asked)
-		runner.Load(func() {
+		runner.RunAsLoad(func() {
 			yes = slices.ContainsFunc(filters, func(f *filter[K, V]) bool { return f.removes(key, value, c.tellPanic) })
 		})
 	})

@@ -1,4 +1,4 @@
-package cache
+package cache_test
 
 import (
 	"context"
@@ -6,6 +6,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/pinwheel-cache/pinwheel/cache"
 )
 
 // TestDeadlineOfALoad checks that the context of a fetch, and that of a fetch within it, tell no
@@ -14,7 +16,7 @@ import (
 func TestDeadlineOfALoad(t *testing.T) {
 	for _, timeout := range []time.Duration{0, time.Minute} {
 		synctest.Test(t, func(t *testing.T) {
-			c := Must(Options[string, int]{Timeout: timeout})
+			c := cache.Must(cache.Options[string, int]{Timeout: timeout})
 			began := time.Now()
 			tells := func(ctx context.Context) {
 				t.Helper()
@@ -66,7 +68,7 @@ func TestEndOfALoadsContext(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				c := Must(Options[string, int]{})
+				c := cache.Must(cache.Options[string, int]{})
 				ended := 0
 				fetch := func(ctx context.Context) (int, error) {
 					child, cancel := context.WithCancel(ctx)
@@ -103,14 +105,14 @@ func TestEndOfALoadsContext(t *testing.T) {
 // key is fetched anew at once.
 func TestTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := Must(Options[string, int]{Timeout: time.Second})
+		c := cache.Must(cache.Options[string, int]{Timeout: time.Second})
 		began := time.Now()
 		fetch := func(ctx context.Context) (int, error) {
 			if deadline, ok := ctx.Deadline(); !ok || time.Until(deadline) != time.Second {
 				t.Errorf("the deadline is %v, %v", deadline, ok)
 			}
 			<-ctx.Done()
-			if err, cause := ctx.Err(), context.Cause(ctx); err != context.DeadlineExceeded || !errors.Is(cause, ErrTimeout) {
+			if err, cause := ctx.Err(), context.Cause(ctx); err != context.DeadlineExceeded || !errors.Is(cause, cache.ErrTimeout) {
 				t.Errorf("the context ended with %v, %v", err, cause)
 			}
 			time.Sleep(time.Minute)
@@ -118,7 +120,7 @@ func TestTimeout(t *testing.T) {
 		}
 		go func() {
 			_, err := c.TakeCtx(context.Background(), "k", fetch)
-			if !errors.Is(err, ErrTimeout) || !errors.Is(err, context.DeadlineExceeded) || time.Since(began) != time.Second {
+			if !errors.Is(err, cache.ErrTimeout) || !errors.Is(err, context.DeadlineExceeded) || time.Since(began) != time.Second {
 				t.Errorf("the first caller: %v after %v", err, time.Since(began))
 			}
 			if got := err.Error(); got != `cache "cache": the load of k took longer than Timeout` {
@@ -128,7 +130,7 @@ func TestTimeout(t *testing.T) {
 		synctest.Wait()
 		late := func(after time.Duration) {
 			t.Helper()
-			if _, err := c.Take("k", func() (int, error) { return 0, nil }); !errors.Is(err, ErrTimeout) || time.Since(began) != after {
+			if _, err := c.Take("k", func() (int, error) { return 0, nil }); !errors.Is(err, cache.ErrTimeout) || time.Since(began) != after {
 				t.Errorf("Take = %v after %v, want ErrTimeout after %v", err, time.Since(began), after)
 			}
 		}
@@ -145,7 +147,7 @@ func TestTimeout(t *testing.T) {
 			t.Errorf("Get = %d, %v: a late load undid a change", v, ok)
 		}
 		c.Del("k")
-		if _, err := c.TakeCtx(context.Background(), "k", fetch); !errors.Is(err, ErrTimeout) {
+		if _, err := c.TakeCtx(context.Background(), "k", fetch); !errors.Is(err, cache.ErrTimeout) {
 			t.Error(err)
 		}
 		time.Sleep(time.Hour)
@@ -159,7 +161,7 @@ func TestTimeout(t *testing.T) {
 // fetch that Take runs itself, and that the fetch counts as late also if all have left.
 func TestTimeoutOfAnInlineFetch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := Must(Options[string, int]{Timeout: time.Second})
+		c := cache.Must(cache.Options[string, int]{Timeout: time.Second})
 		slow := func() (int, error) { time.Sleep(time.Minute); return 7, nil }
 		go func() {
 			if v, err := c.Take("k", slow); v != 7 || err != nil {
@@ -167,7 +169,7 @@ func TestTimeoutOfAnInlineFetch(t *testing.T) {
 			}
 		}()
 		synctest.Wait()
-		if _, err := c.Take("k", slow); !errors.Is(err, ErrTimeout) {
+		if _, err := c.Take("k", slow); !errors.Is(err, cache.ErrTimeout) {
 			t.Errorf("who joined: %v", err)
 		}
 		time.Sleep(time.Hour)
@@ -175,7 +177,7 @@ func TestTimeoutOfAnInlineFetch(t *testing.T) {
 		defer cancel()
 		c.Del("k")
 		c.TakeCtx(ctx, "k", func(context.Context) (int, error) { return slow() })
-		if _, err := c.Take("k", slow); !errors.Is(err, ErrTimeout) {
+		if _, err := c.Take("k", slow); !errors.Is(err, cache.ErrTimeout) {
 			t.Errorf("behind a fetch that everybody has left: %v", err)
 		}
 		time.Sleep(time.Hour)

@@ -1,15 +1,17 @@
-package cache
+package cache_test
 
 import (
 	"context"
 	"errors"
 	"fmt"
 	"runtime"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/pinwheel-cache/pinwheel/cache"
 	"github.com/pinwheel-cache/pinwheel/stats"
 )
 
@@ -35,20 +37,20 @@ func (d *database) fetch(ctx context.Context) (int, error) {
 
 // A freshCache is a cache in front of a database.
 type freshCache struct {
-	*Cache[string, int]
+	*cache.Cache[string, int]
 	t      *testing.T
 	db     database
 	mu     sync.Mutex // guards events: between OnRemove and removed there is only the fake time
-	events []Event[string, int]
+	events []cache.Event[string, int]
 }
 
 // freshTest runs a test with a cache whose values are due after 30 s, expire after 60 and
 // are in Grace for 60 more.
-func freshTest(t *testing.T, test func(t *testing.T, c *freshCache), change ...func(o *Options[string, int])) {
+func freshTest(t *testing.T, test func(t *testing.T, c *freshCache), change ...func(o *cache.Options[string, int])) {
 	synctest.Test(t, func(t *testing.T) {
 		c := &freshCache{t: t}
-		o := Options[string, int]{Expire: time.Minute, Refresh: 0.5, Grace: time.Minute, Workers: 1}
-		o.OnRemove = func(e Event[string, int]) {
+		o := cache.Options[string, int]{Expire: time.Minute, Refresh: 0.5, Grace: time.Minute, Workers: 1}
+		o.OnRemove = func(e cache.Event[string, int]) {
 			c.mu.Lock()
 			defer c.mu.Unlock()
 			c.events = append(c.events, e)
@@ -56,17 +58,15 @@ func freshTest(t *testing.T, test func(t *testing.T, c *freshCache), change ...f
 		for _, change := range change {
 			change(&o)
 		}
-		c.Cache = Must(o)
+		c.Cache = cache.Must(o)
 		test(t, c)
 		synctest.Wait()
-		if err := c.check(); err != nil {
-			t.Error(err)
-		}
-		mustClose(t, c.Cache)
+		cache.WantWhole(t, c.Cache)
+		cache.MustClose(t, c.Cache)
 	})
 }
 
-func patience(o *Options[string, int]) { o.Patience = time.Second }
+func patience(o *cache.Options[string, int]) { o.Patience = time.Second }
 
 // take wants a value of "k" by TakeCtx, at once, and lets what it began end.
 func (c *freshCache) take(want int) {
@@ -96,7 +96,7 @@ func (c *freshCache) asked(want int) {
 }
 
 // removed wants these removals, and forgets them.
-func (c *freshCache) removed(want ...Event[string, int]) {
+func (c *freshCache) removed(want ...cache.Event[string, int]) {
 	c.t.Helper()
 	synctest.Wait()
 	c.mu.Lock()
@@ -135,11 +135,11 @@ func TestFreshness1Stages(t *testing.T) {
 		if c.Touch("k", time.Hour) {
 			t.Error("Touch finds a value in Grace")
 		}
-		if _, ok := c.Compute("k", func(_ int, ok bool) (int, Op) {
+		if _, ok := c.Compute("k", func(_ int, ok bool) (int, cache.Op) {
 			if ok {
 				t.Error("Compute finds a value in Grace")
 			}
-			return 0, OpKeep
+			return 0, cache.OpKeep
 		}); ok {
 			t.Error("Compute returns a value in Grace")
 		}
@@ -147,15 +147,15 @@ func TestFreshness1Stages(t *testing.T) {
 		if v, err := c.Take("k", func() (int, error) { return 0, errDown }); v != 1 || err != nil {
 			t.Errorf("Take = %d, %v", v, err)
 		}
-		if v, err := c.TakeMissed(t.Context(), "k", func(context.Context, *Load[int]) (int, error) { return 0, errDown }); v != 1 || err != nil {
+		if v, err := c.TakeMissed(t.Context(), "k", func(context.Context, *cache.Load[int]) (int, error) { return 0, errDown }); v != 1 || err != nil {
 			t.Errorf("TakeMissed = %d, %v", v, err)
 		}
 		time.Sleep(time.Minute - 1)
 		c.take(1)
 		time.Sleep(time.Nanosecond)
 		c.takeIn(0, 0, errDown)
-		c.removed(Event[string, int]{"k", 1, Expired})
-	}, func(o *Options[string, int]) { o.Refresh = 0 })
+		c.removed(cache.Event[string, int]{"k", 1, cache.Expired})
+	}, func(o *cache.Options[string, int]) { o.Refresh = 0 })
 }
 
 // TestFreshness2Begins: a refresh begins at the first TakeCtx or TakeWith behind that fraction
@@ -199,7 +199,7 @@ func TestFreshness2Begins(t *testing.T) {
 			time.Sleep(time.Microsecond)
 			take(1)
 		}
-	}, func(o *Options[string, int]) { o.Refresh, o.Jitter = 0.9, 0.5 })
+	}, func(o *cache.Options[string, int]) { o.Refresh, o.Jitter = 0.9, 0.5 })
 }
 
 // TestFreshness3IsOneLoad: a refresh is one load of its key, and a change of that wins.
@@ -209,10 +209,12 @@ func TestFreshness3IsOneLoad(t *testing.T) {
 		value int
 		has   bool
 	}{
-		"Set":       {func(c *freshCache) { c.Set("k", 10) }, 10, true},
-		"Del":       {func(c *freshCache) { c.Del("k") }, 0, false},
-		"Clear":     {func(c *freshCache) { c.Clear() }, 0, false},
-		"Compute":   {func(c *freshCache) { c.Compute("k", func(v int, _ bool) (int, Op) { return v + 10, OpSet }) }, 11, true},
+		"Set":   {func(c *freshCache) { c.Set("k", 10) }, 10, true},
+		"Del":   {func(c *freshCache) { c.Del("k") }, 0, false},
+		"Clear": {func(c *freshCache) { c.Clear() }, 0, false},
+		"Compute": {func(c *freshCache) {
+			c.Compute("k", func(v int, _ bool) (int, cache.Op) { return v + 10, cache.OpSet })
+		}, 11, true},
 		"Swap":      {func(c *freshCache) { c.Swap("k", 10) }, 10, true},
 		"GetAndDel": {func(c *freshCache) { c.GetAndDel("k") }, 0, false},
 		"DelFunc":   {func(c *freshCache) { c.DelFunc(func(string, int) bool { return true }) }, 0, false},
@@ -231,7 +233,7 @@ func TestFreshness3IsOneLoad(t *testing.T) {
 				if v, ok := c.Peek("k"); v != change.value || ok != change.has {
 					t.Errorf("after %s and a refresh: %d, %v", name, v, ok)
 				}
-				if n := c.common.loads.renewals.dropped.Load(); n != 1 {
+				if n := c.Stats().Loads.Refreshes.Dropped; n != 1 {
 					t.Errorf("%d refreshes were dropped", n)
 				}
 				if name == "Compute" { // it keeps the life, and so the next one is due
@@ -290,10 +292,10 @@ func TestFreshness5PausesAfterFailures(t *testing.T) {
 		time.Sleep(45 * time.Second)
 		c.take(value)
 		c.asked(value + 2)
-		if ok, failed := c.common.loads.renewals.ok.Load(), c.common.loads.renewals.failed.Load(); ok != 1 || failed != uint64(c.db.asked-2) {
-			t.Errorf("%d refreshes succeeded, and %d failed", ok, failed)
+		if r := c.Stats().Loads.Refreshes; r.OK != 1 || r.Failed != uint64(c.db.asked-2) {
+			t.Errorf("%d refreshes succeeded, and %d failed", r.OK, r.Failed)
 		}
-	}, func(o *Options[string, int]) { o.Expire = time.Hour })
+	}, func(o *cache.Options[string, int]) { o.Expire = time.Hour })
 }
 
 // TestFreshness6StandsIn: if a load fails, a value in Grace stands in; at the end of Grace the
@@ -331,13 +333,13 @@ func TestFreshness6StandsIn(t *testing.T) {
 		time.Sleep(10 * time.Second)
 		c.asked(2)
 		c.takeIn(0, 2, nil)
-	}, patience, func(o *Options[string, int]) { o.Timeout = 2 * time.Second })
+	}, patience, func(o *cache.Options[string, int]) { o.Timeout = 2 * time.Second })
 }
 
 // TestFreshness7KeptErrors: an error that Negative keeps is the answer: it takes the place of a
 // value, due or in Grace, until its time ends or the key is changed.
 func TestFreshness7KeptErrors(t *testing.T) {
-	negative := func(o *Options[string, int]) { o.Negative = forASecond }
+	negative := func(o *cache.Options[string, int]) { o.Negative = forASecond }
 	for name, after := range map[string]time.Duration{"due": 31 * time.Second, "in Grace": time.Minute} {
 		t.Run(name, func(t *testing.T) {
 			freshTest(t, func(t *testing.T, c *freshCache) {
@@ -345,7 +347,7 @@ func TestFreshness7KeptErrors(t *testing.T) {
 				time.Sleep(after)
 				c.db.fails = errNotFound
 				c.take(1)
-				c.removed(Event[string, int]{"k", 1, Deleted})
+				c.removed(cache.Event[string, int]{"k", 1, cache.Deleted})
 				c.takeIn(0, 0, errNotFound)
 				c.asked(2)
 				if s := c.Stats(); s.Negatives != 1 || s.Loads.Refreshes != (stats.Refreshes{OK: 1}) {
@@ -449,7 +451,7 @@ func TestFreshness10Timeout(t *testing.T) {
 		c.takeIn(0, 1, nil)
 		time.Sleep(2 * time.Second)
 		synctest.Wait()
-		if cause := context.Cause(c.db.context); !errors.Is(cause, ErrTimeout) {
+		if cause := context.Cause(c.db.context); !errors.Is(cause, cache.ErrTimeout) {
 			t.Errorf("the context ended with %v", cause)
 		}
 		if oldest := c.Stats().Loads.Oldest; oldest != 2*time.Second {
@@ -458,14 +460,14 @@ func TestFreshness10Timeout(t *testing.T) {
 		time.Sleep(8 * time.Second)
 		synctest.Wait()
 		c.takeIn(0, 2, nil)
-	}, func(o *Options[string, int]) { o.Timeout = time.Second })
+	}, func(o *cache.Options[string, int]) { o.Timeout = time.Second })
 }
 
 // TestFreshness11Panics: a panic or a Goexit in the background is a failure, and told to OnPanic.
 func TestFreshness11Panics(t *testing.T) {
 	for name, end := range map[string]func(){
-		"oops":            func() { panic("oops") },
-		ErrGoexit.Error(): runtime.Goexit,
+		"oops":                  func() { panic("oops") },
+		cache.ErrGoexit.Error(): runtime.Goexit,
 	} {
 		t.Run(name, func(t *testing.T) {
 			var told []any
@@ -483,7 +485,7 @@ func TestFreshness11Panics(t *testing.T) {
 				if fmt.Sprint(told) != fmt.Sprint([]string{name, name}) || c.Stats().Loads.Refreshes.Failed != 2 {
 					t.Errorf("OnPanic was told %v, and %+v", told, c.Stats().Loads.Refreshes)
 				}
-			}, patience, func(o *Options[string, int]) {
+			}, patience, func(o *cache.Options[string, int]) {
 				o.OnPanic = func(recovered any, _ []byte) { told = append(told, recovered) }
 			})
 		})
@@ -493,7 +495,7 @@ func TestFreshness11Panics(t *testing.T) {
 // TestFreshness12Evictions: if the entry is evicted meanwhile, the result is stored only if a
 // caller waits for it; callers after the eviction join.
 func TestFreshness12Evictions(t *testing.T) {
-	limited := func(o *Options[string, int]) { o.Limit = 1 }
+	limited := func(o *cache.Options[string, int]) { o.Limit = 1 }
 	freshTest(t, func(t *testing.T, c *freshCache) {
 		c.take(1)
 		time.Sleep(31 * time.Second)
@@ -504,7 +506,7 @@ func TestFreshness12Evictions(t *testing.T) {
 		if _, ok := c.Peek("k"); ok {
 			t.Error("a refresh for nobody drives out another entry")
 		}
-		c.removed(Event[string, int]{"k", 1, Evicted})
+		c.removed(cache.Event[string, int]{"k", 1, cache.Evicted})
 	}, limited)
 	freshTest(t, func(t *testing.T, c *freshCache) {
 		c.take(1)
@@ -525,12 +527,12 @@ func TestFreshness13GraceEnds(t *testing.T) {
 		c.take(1)
 		time.Sleep(110 * time.Second)
 		c.db.takes = time.Minute
-		v, err := c.TakeMissed(t.Context(), "k", func(ctx context.Context, _ *Load[int]) (int, error) { return c.db.fetch(ctx) })
+		v, err := c.TakeMissed(t.Context(), "k", func(ctx context.Context, _ *cache.Load[int]) (int, error) { return c.db.fetch(ctx) })
 		if v != 1 || err != nil {
 			t.Errorf("TakeMissed = %d, %v", v, err)
 		}
 		time.Sleep(11 * time.Second)
-		c.removed(Event[string, int]{"k", 1, Expired})
+		c.removed(cache.Event[string, int]{"k", 1, cache.Expired})
 		time.Sleep(50 * time.Second)
 		c.takeIn(0, 2, nil)
 	})
@@ -543,7 +545,7 @@ func TestFreshness14TTLOfTheLoad(t *testing.T) {
 		expire := time.Hour
 		take := func(want int) {
 			t.Helper()
-			v, err := c.TakeWith(t.Context(), "k", func(ctx context.Context, l *Load[int]) (int, error) {
+			v, err := c.TakeWith(t.Context(), "k", func(ctx context.Context, l *cache.Load[int]) (int, error) {
 				l.Expire = expire
 				return c.db.fetch(ctx)
 			})
@@ -563,7 +565,7 @@ func TestFreshness14TTLOfTheLoad(t *testing.T) {
 		expire = -1
 		take(1)
 		c.asked(2)
-		c.removed(Event[string, int]{"k", 1, Deleted})
+		c.removed(cache.Event[string, int]{"k", 1, cache.Deleted})
 	})
 }
 
@@ -575,7 +577,7 @@ func TestFreshness15Idle(t *testing.T) {
 		time.Sleep(10 * time.Second)
 		c.db.fails = errDown
 		c.takeIn(0, 0, errDown)
-	}, func(o *Options[string, int]) { o.Idle = 10 * time.Second })
+	}, func(o *cache.Options[string, int]) { o.Idle = 10 * time.Second })
 	freshTest(t, func(t *testing.T, c *freshCache) {
 		c.take(1)
 		for range 6 { // in use until its deadline
@@ -584,17 +586,17 @@ func TestFreshness15Idle(t *testing.T) {
 		}
 		c.db.fails = errDown
 		c.take(1)
-	}, func(o *Options[string, int]) { o.Idle = 11 * time.Second })
+	}, func(o *cache.Options[string, int]) { o.Idle = 11 * time.Second })
 	freshTest(t, func(t *testing.T, c *freshCache) {
 		time.Sleep(time.Millisecond) // between ticks
 		c.take(1)
 		time.Sleep(2*time.Minute - time.Millisecond)
 		synctest.Wait()
-		if err := c.check(); err != nil || c.Len() != 1 || c.DelExpired() != 0 {
+		if err := c.Check(); err != nil || c.Len() != 1 || c.DelExpired() != 0 {
 			t.Error("a value in Grace is removed, or its task is wrong:", err)
 		}
-		time.Sleep(time.Millisecond + c.common.time.tick)
-		c.removed(Event[string, int]{"k", 1, Expired})
+		time.Sleep(time.Millisecond + c.Tick())
+		c.removed(cache.Event[string, int]{"k", 1, cache.Expired})
 		if late := c.Stats().Expiry.Lateness; late.Count() != 1 || late.Quantile(1) > 2*time.Second {
 			t.Errorf("%d removals were late by %v", late.Count(), late.Quantile(1))
 		}
@@ -604,7 +606,7 @@ func TestFreshness15Idle(t *testing.T) {
 		time.Sleep(61 * time.Second)
 		synctest.Wait()
 		c.SetWithExpire("k", 7, time.Second)
-		if err := c.check(); err != nil {
+		if err := c.Check(); err != nil {
 			t.Error("a value stored over one in Grace:", err)
 		}
 	})
@@ -612,7 +614,7 @@ func TestFreshness15Idle(t *testing.T) {
 
 // TestFreshness16Counts: a value in Grace takes room, and counts as a hit, apart.
 func TestFreshness16Counts(t *testing.T) {
-	for name, change := range map[string]func(o *Options[string, int]){"Patience": patience, "none": func(*Options[string, int]) {}} {
+	for name, change := range map[string]func(o *cache.Options[string, int]){"Patience": patience, "none": func(*cache.Options[string, int]) {}} {
 		t.Run(name, func(t *testing.T) {
 			freshTest(t, func(t *testing.T, c *freshCache) {
 				c.take(1) // a miss
@@ -655,7 +657,7 @@ func TestFreshness17Permits(t *testing.T) {
 		}
 		time.Sleep(11 * time.Second)
 		c.takeIn(0, 2, nil)
-	}, patience, func(o *Options[string, int]) { o.MaxLoads = 1 })
+	}, patience, func(o *cache.Options[string, int]) { o.MaxLoads = 1 })
 }
 
 // TestFreshness19Close: Close ends what runs in the background, and waits for it; after that
@@ -668,7 +670,7 @@ func TestFreshness19Close(t *testing.T) {
 		c.TakeCtx(t.Context(), "k", func(ctx context.Context) (int, error) {
 			<-ctx.Done()
 			time.Sleep(time.Second)
-			ended = ctx.Err() == context.Canceled && context.Cause(ctx) == errClosed
+			ended = ctx.Err() == context.Canceled && strings.Contains(context.Cause(ctx).Error(), "the cache is closed")
 			return 2, nil
 		})
 		if err := c.Close(context.Background()); err != nil || !ended {
@@ -683,25 +685,25 @@ func TestFreshness19Close(t *testing.T) {
 
 // TestFreshness20LeavesOnce: each value leaves once, with its cause, also out of Grace.
 func TestFreshness20LeavesOnce(t *testing.T) {
-	for cause, remove := range map[Cause]func(c *freshCache){
-		Replaced: func(c *freshCache) { c.Set("k", 7) },
-		Deleted: func(c *freshCache) {
+	for cause, remove := range map[cache.Cause]func(c *freshCache){
+		cache.Replaced: func(c *freshCache) { c.Set("k", 7) },
+		cache.Deleted: func(c *freshCache) {
 			if c.Del("k") {
 				t.Error("Del found a value in Grace")
 			}
 		},
-		Cleared: func(c *freshCache) { c.Clear() },
-		Evicted: func(c *freshCache) { c.Set("other", 7) },
-		Expired: func(c *freshCache) { time.Sleep(time.Minute + c.common.time.tick) },
+		cache.Cleared: func(c *freshCache) { c.Clear() },
+		cache.Evicted: func(c *freshCache) { c.Set("other", 7) },
+		cache.Expired: func(c *freshCache) { time.Sleep(time.Minute + c.Tick()) },
 	} {
 		t.Run(cause.String(), func(t *testing.T) {
 			freshTest(t, func(t *testing.T, c *freshCache) {
 				c.take(1)
 				time.Sleep(time.Minute)
 				remove(c)
-				c.removed(Event[string, int]{"k", 1, cause})
+				c.removed(cache.Event[string, int]{"k", 1, cause})
 				time.Sleep(2 * time.Minute)
-			}, func(o *Options[string, int]) { o.Limit = 1 })
+			}, func(o *cache.Options[string, int]) { o.Limit = 1 })
 		})
 	}
 	freshTest(t, func(t *testing.T, c *freshCache) { // also if others change the shard meanwhile
@@ -711,13 +713,13 @@ func TestFreshness20LeavesOnce(t *testing.T) {
 		if n := c.DelFunc(func(key string, v int) bool { c.Set("other", 0); return key != "other" }); n != 2 {
 			t.Errorf("DelFunc removed %d in Grace", n)
 		}
-	}, func(o *Options[string, int]) { o.Limit = 100 })
+	}, func(o *cache.Options[string, int]) { o.Limit = 100 })
 }
 
 // TestFreshness21Unchanged: Unchanged gives the old value a new life, without an event and a new
 // weight; if that has gone meanwhile, nothing is stored.
 func TestFreshness21Unchanged(t *testing.T) {
-	unchanged := func(ctx context.Context, l *Load[int]) (int, error) {
+	unchanged := func(ctx context.Context, l *cache.Load[int]) (int, error) {
 		if !l.HasOld || l.Old != 1 {
 			return 0, fmt.Errorf("told %+v", *l)
 		}

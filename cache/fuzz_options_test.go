@@ -1,4 +1,4 @@
-package cache
+package cache_test
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/pinwheel-cache/pinwheel/cache"
 	"github.com/pinwheel-cache/pinwheel/stats"
 )
 
@@ -26,9 +27,9 @@ func FuzzOptions(f *testing.F) {
 	f.Add("", int64(0), int64(0), int64(0), 0.5, uint64(1), true, uint8(0), 0, 0, false, false, 0.0, int64(0), int64(0), int64(0), []byte("abc"))
 	f.Fuzz(func(t *testing.T, name string, limit, expire, idle int64, jitter float64, maxWeight uint64, weighs bool,
 		policy uint8, workers, hotKeys int, ages, whatIf bool, refresh float64, grace, patience, timeout int64, ops []byte) {
-		o := Options[byte, int]{
+		o := cache.Options[byte, int]{
 			Name: name, Limit: int(limit), Expire: time.Duration(expire), Idle: time.Duration(idle), Jitter: jitter,
-			MaxWeight: maxWeight, Policy: Policy(policy), Workers: workers, HotKeys: hotKeys, Ages: ages, WhatIf: whatIf,
+			MaxWeight: maxWeight, Policy: cache.Policy(policy), Workers: workers, HotKeys: hotKeys, Ages: ages, WhatIf: whatIf,
 			Refresh: refresh, Grace: time.Duration(grace), Patience: time.Duration(patience), Timeout: time.Duration(timeout),
 		}
 		if weighs {
@@ -38,10 +39,10 @@ func FuzzOptions(f *testing.F) {
 	})
 }
 
-func optionsTest(t *testing.T, o Options[byte, int], ops []byte) {
-	o.OnRemove = func(Event[byte, int]) {}
+func optionsTest(t *testing.T, o cache.Options[byte, int], ops []byte) {
+	o.OnRemove = func(cache.Event[byte, int]) {}
 	o.Amend = func(s *stats.Snapshot) { s.Near.Changes++ }
-	c, err := New(o)
+	c, err := cache.New(o)
 	wrong := wrongFields(&o)
 	if got := namedFields(err); !slices.Equal(got, wrong) || (err == nil) != (c != nil) {
 		t.Fatalf("%v names %q, want %q", err, got, wrong)
@@ -51,14 +52,12 @@ func optionsTest(t *testing.T, o Options[byte, int], ops []byte) {
 	}
 	for _, op := range ops {
 		operate(t, c, &o, op)
-		if weight := c.common.size.budget.used.Load(); o.Limit > 0 && c.Len() > o.Limit || o.MaxWeight > 0 && weight > o.MaxWeight {
+		if weight := c.Stats().Weight; o.Limit > 0 && c.Len() > o.Limit || o.MaxWeight > 0 && weight > o.MaxWeight {
 			t.Fatalf("after %d: %d entries, which weigh %d", op, c.Len(), weight)
 		}
 	}
 	synctest.Wait()
-	if err := c.check(); err != nil {
-		t.Fatal(err)
-	}
+	cache.WantWhole(t, c)
 	if s := c.Stats(); s.Near.Changes != 1 || s.Entries != c.Len() {
 		t.Fatalf("the statistics are %+v, with %d entries", s, c.Len())
 	}
@@ -68,7 +67,7 @@ func optionsTest(t *testing.T, o Options[byte, int], ops []byte) {
 }
 
 // operate does to a cache what a byte says.
-func operate(t *testing.T, c *Cache[byte, int], o *Options[byte, int], op byte) {
+func operate(t *testing.T, c *cache.Cache[byte, int], o *cache.Options[byte, int], op byte) {
 	key := op >> 3
 	switch op % 8 {
 	default:
@@ -96,7 +95,7 @@ func operate(t *testing.T, c *Cache[byte, int], o *Options[byte, int], op byte) 
 			t.Fatalf("%d is there after Del", key)
 		}
 	case 6:
-		time.Sleep(min(c.common.time.tick, time.Hour) * time.Duration(key))
+		time.Sleep(c.Tick() * time.Duration(key))
 		synctest.Wait()
 	case 7:
 		for k := range key * 8 {
@@ -106,7 +105,7 @@ func operate(t *testing.T, c *Cache[byte, int], o *Options[byte, int], op byte) 
 }
 
 // wrongFields says what New should refuse, in the order in which it does.
-func wrongFields(o *Options[byte, int]) (wrong []string) {
+func wrongFields(o *cache.Options[byte, int]) (wrong []string) {
 	tooShort := func(d time.Duration) bool { return d < 0 || d > 0 && d < time.Millisecond }
 	for _, field := range []struct {
 		name  string
@@ -116,7 +115,7 @@ func wrongFields(o *Options[byte, int]) (wrong []string) {
 		{"MaxWeight", o.MaxWeight > 0 && o.Weigh == nil},
 		{"Weigh", o.MaxWeight == 0 && o.Weigh != nil},
 		{"both", o.MaxWeight > 0 && o.Limit > 0},
-		{"Policy", o.Policy > Adaptive},
+		{"Policy", o.Policy > cache.Adaptive},
 		{"WhatIf", o.WhatIf && o.Limit == 0},
 		{"Expire", tooShort(o.Expire)},
 		{"Idle", tooShort(o.Idle)},

@@ -35,8 +35,8 @@ func (c *Cache[K, V]) Get(key K) (value V, ok bool) {
 		}
 	}
 	e := &s.entries[i]
-	if !c.common.time.clock.Far(e.deadline.Get()) && s.markIfPassed(i) || c.common.time.idle > 0 && !s.slide(i, h) { // checkExpired, inlined
-		s.missesExpired.Add(1)
+	if !c.common.time.clock.Far(e.deadline.Get()) && s.markIfPassed(i) || c.common.time.idle > 0 && !s.lives.slide(i, &s.entries[i].deadline, h, &s.common.time) { // checkExpired, inlined
+		s.tally.missesExpired.Add(1)
 		s.lock.RUnlockMiss(r)
 		return value, false
 	}
@@ -54,7 +54,7 @@ func (c *Cache[K, V]) getFar(s *shard[K, V], r biased.Reader, h uint64, key K) (
 	i, found := s.find(h, key)
 	for !found {
 		if !s.split {
-			s.countMiss(h)
+			s.tally.miss(h)
 			s.lock.RUnlockMiss(r)
 			return s, r, 0, false
 		}

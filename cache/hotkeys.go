@@ -5,11 +5,11 @@ package cache
 import (
 	"slices"
 
-	"github.com/pinwheel-cache/pinwheel/cache/internal/ghost"
 	"github.com/pinwheel-cache/pinwheel/cache/internal/keytext"
+	"github.com/pinwheel-cache/pinwheel/cache/internal/shadow"
 	"github.com/pinwheel-cache/pinwheel/internal/eviction"
 	"github.com/pinwheel-cache/pinwheel/internal/hotkeys"
-	"github.com/pinwheel-cache/pinwheel/stats"
+	"github.com/pinwheel-cache/pinwheel/internal/sources"
 )
 
 // A HotKey is a key that is requested often.
@@ -38,11 +38,11 @@ func (c *Cache[K, V]) HotKeys() []HotKey[K] {
 }
 
 // hotKeysAsText is HotKeys for the page of package stats.
-func (c *Cache[K, V]) hotKeysAsText() []stats.HotKey {
+func (c *Cache[K, V]) hotKeysAsText() []sources.HotKey {
 	hottest := c.HotKeys()
-	keys := make([]stats.HotKey, 0, len(hottest))
+	keys := make([]sources.HotKey, 0, len(hottest))
 	for _, k := range hottest {
-		keys = append(keys, stats.HotKey{Key: keytext.Of(k.Key), Share: k.Share})
+		keys = append(keys, sources.HotKey{Key: keytext.Of(k.Key), Share: k.Share})
 	}
 	return keys
 }
@@ -57,13 +57,13 @@ func newWatch[K comparable, V any](o Options[K, V]) *watch[K] {
 		w.hot = hotkeys.New[K](o.HotKeys)
 	}
 	if o.WhatIf {
-		w.ghosts = newGhosts(o.Limit, o.Policy)
+		w.shadows = newShadows(o.Limit, o.Policy)
 	}
 	return w
 }
 
-func newGhosts(limit int, p Policy) *ghost.Ghosts {
-	return ghost.New(limit,
+func newShadows(limit int, p Policy) *shadow.Caches {
+	return shadow.New(limit,
 		func() eviction.Policy { return newOrder(p) },
 		func() eviction.Policy { return newOrder(p.other()) })
 }

@@ -59,7 +59,7 @@ func (s *shard[K, V]) used() (weight uint64) {
 	}
 	for i := range s.entries {
 		if s.entries[i].live() {
-			weight += uint64(s.weight(uint32(i)))
+			weight += uint64(s.turn.weight(uint32(i)))
 		}
 	}
 	return weight
@@ -78,12 +78,12 @@ func (s *shard[K, V]) check() error {
 func (s *shard[K, V]) checkSlots() error {
 	n := len(s.entries)
 	free := make([]bool, n)
-	for k, i := s.len, s.free; k < n; k++ {
+	for k, i := s.slots.len, s.slots.free; k < n; k++ {
 		if int(i) >= n || free[i] || s.entries[i].live() {
 			return fmt.Errorf("the list of free slots has slot %d of %d twice, or live", i, n)
 		}
 		free[i] = true
-		i = s.afterFree(i)
+		i = s.slots.after(i, &s.entries[i].deadline)
 	}
 	var none entry[K, V]
 	for i := range s.entries {
@@ -106,26 +106,26 @@ func (s *shard[K, V]) checkIndex() error {
 			hashes[uint32(i)] = s.common.hasher.Hash(e.key)
 		}
 	}
-	if len(hashes) != s.len {
-		return fmt.Errorf("%d entries are live, want %d", len(hashes), s.len)
+	if len(hashes) != s.slots.len {
+		return fmt.Errorf("%d entries are live, want %d", len(hashes), s.slots.len)
 	}
 	return s.index.Check(hashes)
 }
 
 // checkOrder: it has exactly the live slots, if the entries are limited.
 func (s *shard[K, V]) checkOrder() error {
-	if s.order == nil {
+	if s.turn.order == nil {
 		if s.limited {
 			return fmt.Errorf("limited, and no order")
 		}
 		return nil
 	}
-	slots := slices.Collect(s.order.All())
-	if len(slots) != s.len || s.order.Len() != s.len {
-		return fmt.Errorf("the order has %d entries, or %d, of %d", len(slots), s.order.Len(), s.len)
+	slots := slices.Collect(s.turn.order.All())
+	if len(slots) != s.slots.len || s.turn.order.Len() != s.slots.len {
+		return fmt.Errorf("the order has %d entries, or %d, of %d", len(slots), s.turn.order.Len(), s.slots.len)
 	}
 	slices.Sort(slots)
-	if len(slices.Compact(slots)) != s.len {
+	if len(slices.Compact(slots)) != s.slots.len {
 		return fmt.Errorf("the order has an entry twice")
 	}
 	for _, i := range slots {
@@ -138,13 +138,13 @@ func (s *shard[K, V]) checkOrder() error {
 
 // checkWeights: an Adaptive order knows what its entries weigh.
 func (s *shard[K, V]) checkWeights() error {
-	a, ok := s.order.(*eviction.Adaptive)
-	if !ok || s.weights == nil {
+	a, ok := s.turn.order.(*eviction.Adaptive)
+	if !ok || s.turn.weights == nil {
 		return nil
 	}
 	want := uint64(0)
 	for i := range a.All() {
-		want += uint64(s.weights[i])
+		want += uint64(s.turn.weights[i])
 	}
 	queues := reflect.ValueOf(a).Elem().FieldByName("weight")
 	if got := queues.Index(0).Uint() + queues.Index(1).Uint(); got != want {
@@ -159,10 +159,10 @@ func (s *shard[K, V]) checkEvictable() error {
 		return nil
 	}
 	want := int64(0)
-	if s.order != nil {
-		want = int64(s.order.Len())
+	if s.turn.order != nil {
+		want = int64(s.turn.order.Len())
 	}
-	if got := int64(s.evictable.Load()); got != want {
+	if got := int64(s.turn.evictable.Load()); got != want {
 		return fmt.Errorf("%d entries count as evictable, want %d", got, want)
 	}
 	return nil
@@ -171,12 +171,12 @@ func (s *shard[K, V]) checkEvictable() error {
 // checkRing: the ring visits an entry with a deadline no later than that, and has no task
 // for a slot without one. The driver wakes no later than the next visit.
 func (s *shard[K, V]) checkRing() error {
-	if waits := s.common.time.driver.anchor != nil && s.ring != nil && s.ring.Len() > 0; waits != s.anchored {
-		return fmt.Errorf("an entry of a cache with OnRemove waits to expire: %v; the shard says %v", waits, s.anchored)
+	if waits := s.common.time.driver.anchor != nil && s.lives.ring != nil && s.lives.ring.Len() > 0; waits != s.lives.anchored {
+		return fmt.Errorf("an entry of a cache with OnRemove waits to expire: %v; the shard says %v", waits, s.lives.anchored)
 	}
-	if s.ring != nil {
-		visit, ok := s.ring.NextVisit()
-		next, alarm := s.nextVisit.Load(), s.common.time.driver.alarm.Load()
+	if s.lives.ring != nil {
+		visit, ok := s.lives.ring.NextVisit()
+		next, alarm := s.lives.nextVisit.Load(), s.common.time.driver.alarm.Load()
 		if ok && next > visit || !s.closed && alarm > next {
 			return fmt.Errorf("the ring has a visit at %d (%v), the shard says %d, and the driver comes at %d", visit, ok, next, alarm)
 		}
@@ -185,8 +185,8 @@ func (s *shard[K, V]) checkRing() error {
 		e := &s.entries[i]
 		deadline := e.deadline.Get()
 		due, waits := int64(0), false
-		if s.ring != nil {
-			due, waits = s.ring.Visit(uint32(i))
+		if s.lives.ring != nil {
+			due, waits = s.lives.ring.Visit(uint32(i))
 		}
 		switch {
 		case (!e.live() || deadline == clock.Never) && waits:
@@ -195,12 +195,12 @@ func (s *shard[K, V]) checkRing() error {
 			return fmt.Errorf("slot %d expires at %d and has no task", i, deadline)
 		}
 		if deadline < 0 && waits {
-			deadline = s.removalTime(uint32(i))
+			deadline = s.end(uint32(i))
 		}
 		if s.isEarlier(uint32(i)) {
-			due = s.nextVisit.Load()
+			due = s.lives.nextVisit.Load()
 		}
-		if waits && due > max(s.common.time.tickAt(deadline), s.ring.Now()+1) {
+		if waits && due > max(s.common.time.tickAt(deadline), s.lives.ring.Now()+1) {
 			return fmt.Errorf("slot %d expires at %d, tick %d, and the ring comes by at %d", i, deadline, s.common.time.tickAt(deadline), due)
 		}
 	}
@@ -209,12 +209,12 @@ func (s *shard[K, V]) checkRing() error {
 
 // isEarlier reports whether entry i is marked as one whose deadline was brought forward.
 func (s *shard[K, V]) isEarlier(i uint32) bool {
-	return s.earlier != nil && s.earlier.words[i/bitsPerWord]>>(i%bitsPerWord)&1 != 0
+	return s.lives.earlier != nil && s.lives.earlier.words[i/bitsPerWord]>>(i%bitsPerWord)&1 != 0
 }
 
 // checkFences: fences and loads go when they have ended.
 func (s *shard[K, V]) checkFences() error {
-	if s.fences != nil && s.fences.up.Load() != 0 || s.loading != 0 || s.loads != nil && slices.ContainsFunc(s.loads.lists, func(first *load[K, V]) bool { return first != nil }) {
+	if s.pending.fences != nil && s.pending.fences.up.Load() != 0 || s.pending.loading != 0 || s.pending.loads != nil && slices.ContainsFunc(s.pending.loads.lists, func(first *load[K, V]) bool { return first != nil }) {
 		return fmt.Errorf("fences or loads left over")
 	}
 	return nil

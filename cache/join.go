@@ -8,28 +8,54 @@ import (
 	"slices"
 )
 
-// A role is what a Take is to do about a key. Its first look decides it, and if that finds no
-// value to return, assign decides it under the lock of the shard.
-type role uint8
+// A duty is what a caller that missed is to do about a key. The second look decides it, under the lock
+// of the shard:
+//
+//	what the shard has of the key                duty
+//	-------------------------------------------  -------------------------------------------
+//	nothing: it is closed, or the key is not     lead, and share the load with nobody
+//	  equal to itself
+//	a value; or one in Grace that stands in      useFound
+//	a load that began around this call           refuse: it would wait for itself
+//	a load to join                               follow
+//	  that DelFunc may take the value of         lead another one beside it, if it is the only
+//	                                               one, and otherwise followUnlessDeleted
+//	a load that is late                          refuse
+//	a load that all callers have left            waitForEnd
+//	no load, but a kept error                    useFound
+//	no load, a value in Grace, and a caller      leadBehind; useFound if no permit is free
+//	  whose load may go on without it
+//	no load                                      lead
+//
+// After follow and leadBehind the caller has a result. After the two that wait for something else, it
+// looks again.
+type duty uint8
 
 const (
-	finder    role = iota // return the value or the kept error, which is there
-	renewer               // return the value, and begin a load in the background: it is due
-	seeker                // look again, by assign; the miss is counted
-	undecided             // likewise, but a value in Grace may stand in: neither a hit nor a miss yet
-	leader                // fetch the value
-	beginner              // begin a load in the background, and wait for it if patient
-	follower              // wait for the leader's result
-	doubter               // wait for the leader, and look again: a DelFunc may pick the result
-	successor             // wait until the load has ended, and look again: all its callers have left
-	refused               // return the error: the load is late, or that of the caller itself
+	useFound            duty = iota // return the value, or the kept error
+	refuse                          // return the error
+	lead                            // fetch the value
+	leadBehind                      // begin a load in the background, and wait for it if patient
+	follow                          // wait for the result of a load
+	followUnlessDeleted             // wait for it, and look again: a DelFunc may take it
+	waitForEnd                      // wait until a load has ended, and look again
 )
+
+// An assignment is a duty, and what the caller needs for it.
+type assignment[K comparable, V any] struct {
+	duty    duty
+	value   V    // the value that the caller gets at once, if found
+	found   bool // the cache had a value
+	inGrace bool // there is a value in Grace, which may stand in later
+	load    *load[K, V]
+	err     error
+}
 
 // takeSlow is Take after its first look. It does not let fetch escape: a function that
 // captures the key would be allocated, which is most of the cost of a hit.
-func (c *Cache[K, V]) takeSlow(key K, first role, fetch func() (V, error)) (V, error) {
+func (c *Cache[K, V]) takeSlow(key K, first sight, fetch func() (V, error)) (V, error) {
 	who := c.common.loads.plainCaller()
-	if first == undecided {
+	if first == missInGrace {
 		defer c.countUndecided(key, &who)
 	}
 	value, l, err := c.join(key, &who, nil)
@@ -42,14 +68,14 @@ func (c *Cache[K, V]) takeSlow(key K, first role, fetch func() (V, error)) (V, e
 }
 
 // takeSlowCtx is TakeCtx or TakeWith after its first look, which found value.
-func (c *Cache[K, V]) takeSlowCtx(ctx context.Context, key K, first role, value V, fetch fetcher[K, V]) (V, error) {
-	if first == renewer {
+func (c *Cache[K, V]) takeSlowCtx(ctx context.Context, key K, first sight, value V, fetch fetcher[K, V]) (V, error) {
+	if first == hitDue {
 		c.renew(ctx, key, fetch)
 		return value, nil
 	}
 	who := c.common.loads.callerOf(ctx)
 	who.background, who.patient = true, c.common.time.patience > 0
-	if first == undecided {
+	if first == missInGrace {
 		defer c.countUndecided(key, &who)
 	}
 	value, l, err := c.join(key, &who, fetch)
@@ -61,6 +87,20 @@ func (c *Cache[K, V]) takeSlowCtx(ctx context.Context, key K, first role, value 
 	return c.orStandIn(key, &who, value, err)
 }
 
+// renew begins a renewal of a value that the caller has found due. The renewal is skipped
+// if it would have to wait for a permit, and left to the next caller if ctx has ended.
+func (c *Cache[K, V]) renew(ctx context.Context, key K, fetch fetcher[K, V]) {
+	ended := ctx.Err() != nil
+	h := c.common.hasher.Hash(key)
+	s := c.common.lock(h)
+	l := s.beginDue(ctx, ended, h, key, nil)
+	s.lock.Unlock()
+	if l == nil {
+		return
+	}
+	c.spawnLoad(l, fetch)
+}
+
 // countUndecided counts the hit or miss of a caller that saw a value in Grace, once the caller
 // has a result.
 func (c *Cache[K, V]) countUndecided(key K, who *caller) {
@@ -69,13 +109,13 @@ func (c *Cache[K, V]) countUndecided(key K, who *caller) {
 		s.lock.RUnlockHit(r)
 		return
 	}
-	s.missesExpired.Add(1)
+	s.tally.missesExpired.Add(1)
 	s.lock.RUnlockMiss(r)
 }
 
 // orStandIn returns the result of a Take or, if the load has failed, a value that stands in.
 func (c *Cache[K, V]) orStandIn(key K, who *caller, value V, err error) (V, error) {
-	if err != nil && who.ctx.Err() == nil {
+	if err != nil && who.Ctx.Err() == nil {
 		if value, ok := c.standIn(key); ok {
 			who.found = true
 			return value, nil
@@ -89,171 +129,123 @@ func (c *Cache[K, V]) orStandIn(key K, who *caller, value V, err error) (V, erro
 // caller to lead.
 func (c *Cache[K, V]) join(key K, who *caller, fetch fetcher[K, V]) (value V, mine *load[K, V], err error) {
 	for {
-		if err := context.Cause(who.ctx); err != nil {
+		if err := context.Cause(who.Ctx); err != nil {
 			return value, nil, err
 		}
-		who.now = c.common.time.clock.Checked()
-		found, l, role, err := c.assign(key, who, nil)
-		switch role {
-		case finder, refused:
-			return found, nil, err
-		case leader:
-			return value, l, nil
-		case beginner:
-			c.spawnLoad(l, fetch)
-			if who.found {
-				return found, nil, nil
+		who.now = c.common.time.clock.MustNow()
+		var a assignment[K, V]
+		c.assign(&a, key, who, nil)
+		who.found, who.inGrace = a.found, a.inGrace
+		switch a.duty {
+		case useFound, refuse:
+			return a.value, nil, a.err
+		case lead:
+			return value, a.load, nil
+		case leadBehind:
+			c.spawnLoad(a.load, fetch)
+			if a.found {
+				return a.value, nil, nil
 			}
-		case follower, doubter:
-			c.waiters.Add(1)
+		case follow, followUnlessDeleted:
+			c.common.loads.waiters.Add(1)
 		}
-		switch err := l.wait(who, role, who.patienceEnds(c.common.time.patience)); {
+		l := a.load
+		switch err := l.wait(who, a.duty != waitForEnd, who.patienceEnds(c.common.time.patience)); {
 		case err == errOutOfPatience:
 			who.patient = false
 		case err != nil:
 			return value, nil, err
-		case role != successor && role != doubter && !l.absent:
+		case a.duty != waitForEnd && a.duty != followUnlessDeleted && !l.absent:
 			return l.value, nil, l.err
 		}
 	}
 }
 
-// assign decides what a caller that missed is to do, and with which load. A load that it
-// begins joins the batch of first, if that is not nil. If the load is not to be shared,
-// because the cache is closed or the key is not equal to itself, the caller leads a load
-// of its own.
-func (c *Cache[K, V]) assign(key K, who *caller, first *load[K, V]) (value V, l *load[K, V], r role, err error) {
+// assign decides what a caller that missed is to do, and sets a, which is zero. A load that it begins joins
+// the batch of first, if that is not nil.
+func (c *Cache[K, V]) assign(a *assignment[K, V], key K, who *caller, first *load[K, V]) {
 	h := c.common.hasher.Hash(key)
 	s := c.common.lock(h)
-	value, l, r, err = s.decide(h, key, who, first)
+	s.assign(a, h, key, who, first)
 	s.lock.Unlock()
-	if l != nil && len(who.inside) > 0 {
-		c.common.loads.permits.lend(l.flight, who.inside)
+	if a.load != nil && len(who.Inside) > 0 {
+		c.common.loads.rules.Lend(a.load.flight, who.Inside)
 	}
-	return value, l, r, err
 }
 
-// decide is the part of assign under the lock of the shard.
-func (s *shard[K, V]) decide(h uint64, key K, who *caller, first *load[K, V]) (value V, l *load[K, V], r role, err error) {
+// assign is the part of Cache.assign under the lock of the shard.
+func (s *shard[K, V]) assign(a *assignment[K, V], h uint64, key K, who *caller, first *load[K, V]) {
 	if s.closed || !s.common.hasher.Reflexive(key) {
-		l = s.common.newLoad(who, h, key, first)
-		l.unshared = true
-		return value, l, leader, nil
+		a.duty, a.load = lead, s.common.newLoad(who, h, key, first)
+		a.load.unshared = true
+		return
 	}
-	i, found := s.find(h, key)
-	expired := found && s.checkExpired(i) // once, as the entry may expire at any moment
-	who.inGrace = expired && !s.checkGone(i)
-	l = s.current(h, key)
-	if found && !expired && s.useAt(i, h) || who.inGrace && s.standsIn(i, l, who) {
-		who.found = true
-		return s.answer(i), nil, finder, nil
+	i, has := s.find(h, key)
+	expired := has && s.checkExpired(i) // once, as the entry may expire at any moment
+	a.inGrace = expired && !s.checkGone(i)
+	l := s.pending.current(h, key)
+	if has && !expired && s.useAt(i, h) || a.inGrace && s.standsIn(i, l, who) {
+		a.value, a.found = s.answer(i), true
+		return
 	}
-	own := l != nil && slices.Contains(who.inside, l.flight) && !l.flight.over.Load()
-	beside := l.doubted() && !own && !l.beside
-	if l == nil || beside {
-		if err := s.keptError(key); err != nil {
-			return value, nil, finder, err
-		}
-		before := l
-		if l, r = s.beginLoad(h, key, i, who, first); l != nil && beside {
-			before.stale, l.beside = true, true
-		}
-		if who.found {
-			value = s.answer(i)
-		}
-		return value, l, r, nil
+	own := l != nil && slices.Contains(who.Inside, l.flight) && !l.flight.Over()
+	if l != nil && (own || l.beside || !l.doubted()) {
+		a.join(l, own)
+		return
 	}
+	if a.err = s.keptError(key); a.err != nil {
+		return
+	}
+	s.beginFor(a, h, key, i, who, first)
+	if l != nil && a.load != nil {
+		l.stale, a.load.beside = true, true
+	}
+}
+
+// join makes the caller wait for l, which is its own if the call is made in the fetch of l.
+func (a *assignment[K, V]) join(l *load[K, V], own bool) {
 	l.makeDone()
 	switch {
 	case own:
-		return value, nil, refused, errOwnKey
-	case l.flight.join():
+		a.duty, a.err = refuse, errOwnKey
+		return
+	case l.flight.Join():
+		a.duty = follow
 		if l.doubted() {
-			return value, l, doubter, nil
+			a.duty = followUnlessDeleted
 		}
-		return value, l, follower, nil
-	case l.flight.isLate():
-		return value, nil, refused, l.tooLate()
-	default: // all callers have left
-		return value, l, successor, nil
+	case l.flight.IsLate():
+		a.duty, a.err = refuse, l.tooLate()
+		return
+	default:
+		a.duty = waitForEnd
 	}
+	a.load = l
 }
 
 // doubted reports whether a DelFunc that has begun since may pick the value of a load. A caller that
 // comes then must not get it, nor wait for a load that may hang. So it begins another one, but none
 // beside that: where DelFunc is called often, most loads are doubted.
-func (l *load[K, V]) doubted() bool { return l != nil && l.filtered > 0 }
+func (l *load[K, V]) doubted() bool { return l.filtered > 0 }
 
-// beginLoad begins a load of a key that has none to share. Entry i is that of the key if
-// who.inGrace.
-func (s *shard[K, V]) beginLoad(h uint64, key K, i uint32, who *caller, first *load[K, V]) (l *load[K, V], r role) {
-	if who.inGrace && who.background {
-		l = s.beginRenewal(who.ctx, h, i, nil)
-		switch {
-		case l == nil: // no permit is free
-			who.found = true
-			return nil, finder
-		case who.patient:
-			l.makeDone()
-			l.flight.join()
-		default:
-			who.found = true
+// beginFor begins a load of a key that has none to share, for a caller that is to lead it. Entry i is
+// that of the key if a.inGrace.
+func (s *shard[K, V]) beginFor(a *assignment[K, V], h uint64, key K, i uint32, who *caller, first *load[K, V]) {
+	if !a.inGrace || !who.background {
+		a.duty, a.load = lead, s.common.newLoad(who, h, key, first)
+		if a.inGrace {
+			s.renewBy(a.load, i)
 		}
-		return l, beginner
-	}
-	l = s.common.newLoad(who, h, key, first)
-	if who.inGrace {
-		s.renewBy(l, i)
-	}
-	s.addLoad(l)
-	return l, leader
-}
-
-// newLoad returns a load that a caller begins. It joins the batch of first, if that is not
-// nil.
-func (c *common[K, V]) newLoad(who *caller, h uint64, key K, first *load[K, V]) *load[K, V] {
-	if first != nil {
-		l := new(load[K, V])
-		c.initLoad(l, who, h, key)
-		l.flight, l.member = first.flight, true
-		return l
-	}
-	l := c.shardOf(h).spare.Swap(nil)
-	if l == nil {
-		l = newSoleLoad[K, V]()
-	}
-	c.initLoad(l, who, h, key)
-	l.flight.start(who, &c.loads.permits)
-	if who.canLeave() {
-		l.makeDone() // the leader waits too
-	}
-	return l
-}
-
-func (c *common[K, V]) initLoad(l *load[K, V], who *caller, h uint64, key K) {
-	l.common, l.began, l.key, l.hash = c, who.now, key, h
-	l.Expire = c.time.expireAfter
-}
-
-// reuse keeps the load of a plain Take, which has ended, for the next load of its shard. It
-// does not if another goroutine may still use it: a caller that waited for it, or the one in
-// which package context watches a flight that waited for a permit.
-func (c *common[K, V]) reuse(l *load[K, V]) {
-	if l.done != nil || l.how != returned || c.loads.permits.free != nil {
+		s.pending.add(a.load)
 		return
 	}
-	spare, f := &c.shardOf(l.hash).spare, l.flight
-	*f = flight{}
-	*l = load[K, V]{flight: f}
-	spare.Store(l)
-}
-
-// newSoleLoad returns a load with a flight of its own, in one allocation.
-func newSoleLoad[K comparable, V any]() *load[K, V] {
-	both := new(struct {
-		load   load[K, V]
-		flight flight
-	})
-	both.load.flight = &both.flight
-	return &both.load
+	if a.load = s.beginRenewal(who.Ctx, h, i, nil); a.load != nil {
+		a.duty = leadBehind
+	} // else no permit is free: useFound
+	if a.load != nil && who.patient {
+		a.load.makeDone()
+		a.load.flight.Join()
+		return
+	}
+	a.value, a.found = s.answer(i), true
 }

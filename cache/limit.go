@@ -69,30 +69,6 @@ func (c *Cache[K, V]) evictSurplus() {
 	}
 }
 
-// evict removes the entry that is next by the order. It returns false if there is none, or
-// if the shard is not limited during a Resize.
-func (s *shard[K, V]) evict() bool {
-	if !s.limited {
-		return false
-	}
-	i, h, cause, ok := s.victim()
-	if !ok {
-		return false
-	}
-	s.remove(i, h, cause)
-	return true
-}
-
-// evictSurplus evicts up to n entries while there is a surplus. It reports whether
-// settle must follow.
-func (s *shard[K, V]) evictSurplus(n int) (reported bool) {
-	s.lock.Lock()
-	for ; n > 0 && s.common.size.budget.surplus() > 0 && s.evict(); n-- {
-	}
-	s.maybeShrink()
-	return s.unlock()
-}
-
 // setLimited says whether the entries of the shard count against the budget.
 func (s *shard[K, V]) setLimited(limited bool) {
 	s.lock.Lock()
@@ -102,11 +78,11 @@ func (s *shard[K, V]) setLimited(limited bool) {
 	}
 	s.limited = limited
 	if !limited {
-		s.common.size.budget.release(uint64(s.len))
+		s.common.size.budget.release(uint64(s.slots.len))
 		return
 	}
-	s.common.size.budget.used.Add(uint64(s.len))
-	if s.order == nil {
+	s.common.size.budget.used.Add(uint64(s.slots.len))
+	if s.turn.order == nil {
 		s.makeOrder()
 	}
 }

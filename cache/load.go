@@ -1,113 +1,113 @@
-// This file has the fetch of a load, and how its result is stored.
+// This file has what a load is: who it is, its flight, its place among the loads of its shard, and
+// its result.
 
 package cache
 
 import (
-	"context"
-	"runtime"
-	"runtime/debug"
 	"time"
 
-	"github.com/pinwheel-cache/pinwheel/internal/runner"
+	"github.com/pinwheel-cache/pinwheel/cache/internal/flight"
 )
 
-// lead runs the fetch of a load: in the caller's goroutine if the caller cannot leave, else
-// in another one. It returns why the caller has left, or nil if the load has ended.
-func (c *Cache[K, V]) lead(who *caller, l *load[K, V], fetch fetcher[K, V]) error {
-	if !who.canLeave() {
-		c.run(l, fetch.fetch, true)
+// A Load tells the function of [Cache.TakeWith] about the old value, and the cache about
+// the new one. The function must not use it after it has returned.
+type Load[V any] struct {
+	// Old is the value that the load renews, if HasOld: one that is due for Refresh, or in
+	// Grace.
+	Old    V
+	HasOld bool
+
+	// Expire is the TTL of the new value, of any length. It is that of the options, unless
+	// the function changes it. Jitter applies. 0 means for ever. With a negative TTL the
+	// value goes to the callers and is not stored, and Old is removed.
+	Expire time.Duration
+
+	// Unchanged says that Old is still right: it stays, with a new TTL, and the callers
+	// get it. The value that the function returns is ignored, and OnRemove is told
+	// nothing. It is an error without Old.
+	Unchanged bool
+
+	// NotFound says that the function's error means that there is no value: the statistics
+	// count the load as successful. Without an error it has no effect.
+	NotFound bool
+}
+
+// A load is a fetch of a key that callers share, like a call of package singleflight.
+type load[K comparable, V any] struct {
+	common *common[K, V]
+	ident[K]
+	flight *flight.Flight // the context of the fetch, which counts the callers; one for all of a batch
+	batch  []*load[K, V]  // in the first load of a batch: all loads of it
+	member bool           // of a batch, and not its first load: it ends with the first
+	place[K, V]
+	Load[V] // the argument of the fetch of TakeWith
+	result[V]
+}
+
+// An ident says what is loaded, and since when.
+type ident[K comparable] struct {
+	key   K
+	hash  uint64
+	began int64 // by the clock of the cache
+}
+
+// A place is that of a load among those of its shard, whose lock guards it. Only unshared and renewal
+// never change.
+type place[K comparable, V any] struct {
+	unshared bool            // the shard does not know it: the result is for one caller and not stored
+	renewal  bool            // the key had a value: see renewal.go
+	stale    bool            // the key was changed since: the result is not stored, and nobody joins
+	evicted  bool            // the entry was evicted since: the result is stored only if a caller waits
+	beside   bool            // it was begun beside a load that was doubted
+	filtered uint8           // how many filters it has got, also those asked already
+	filters  []*filter[K, V] // of DelFunc, asked before the value is stored
+	done     chan struct{}   // closed when the result is there; nil while nobody waits
+	newer    *load[K, V]     // neighbour in its list of loads; nil for the newest
+	older    *load[K, V]     // likewise; nil for the oldest
+}
+
+// A result is what a fetch has brought. The goroutine of the load writes it; others read it when done is
+// closed.
+type result[V any] struct {
+	value   V
+	err     error
+	how     outcome
+	absent  bool // the fetch of a batch has left the key out
+	ofBatch bool // err is that of a whole batch, which says nothing about a single key
+	weight  uint32
+	keepErr time.Duration // how long Negative keeps err; 0: not at all
+}
+
+// An outcome is how a fetch ended.
+type outcome uint8
+
+const (
+	exited outcome = iota // by Goexit: it neither returned nor panicked
+	returned
+	panicked
+)
+
+// members returns the other loads of the batch whose first load is l.
+func (l *load[K, V]) members() []*load[K, V] {
+	if len(l.batch) == 0 {
 		return nil
 	}
-	c.spawnLoad(l, fetch)
-	if err := l.wait(who, leader, nil); err != nil {
-		return err
-	}
-	switch l.how {
-	case panicked:
-		panic(l.err.(*PanicError).Value)
-	case exited:
-		runtime.Goexit()
-	}
-	return nil
+	return l.batch[1:]
 }
 
-// spawnLoad runs a load in another goroutine.
-func (c *Cache[K, V]) spawnLoad(l *load[K, V], fetch fetcher[K, V]) {
-	c.spawn(func() {
-		growStack(0)
-		c.run(l, fetch.fetch, false)
-	})
-}
-
-// spawn starts the goroutine of a load: a new one, as a fetch may lock its thread and leave it
-// locked. If the leader is a callback, which must not wait for callbacks, the load that it waits
-// for must not wait for them either.
-func (c *Cache[K, V]) spawn(run func()) {
-	if c.common.observers.runner != nil && runner.InCallback() {
-		runner.Go(run)
-	} else {
-		go run()
+// makeDone makes the channel on which callers wait for the load.
+func (l *load[K, V]) makeDone() {
+	if l.done == nil {
+		l.done = make(chan struct{})
 	}
 }
 
-// growStack gives a new goroutine a stack of 16 KiB at once, by the size of its own frame. To double
-// the stack step by step, with more on it at each, takes longer than a load in memory.
-//
-//go:noinline
-func growStack(n int) byte {
-	if n == 0 {
-		return 0 // always
+// publish hands the result to the callers that wait for the load. Nobody can join it any
+// more. The flight ends when all loads that share it are published.
+func (l *load[K, V]) publish() {
+	if l.done != nil {
+		close(l.done)
 	}
-	var room [12_000]byte
-	room[n] = 1
-	return room[n/2]
-}
-
-// run calls fetch and ends the load, however fetch ends. If repanic is set, run panics when
-// fetch does.
-func (c *Cache[K, V]) run(l *load[K, V], fetch func(context.Context, *load[K, V]), repanic bool) {
-	permits := &c.common.loads.permits
-	if err := permits.acquire(l.flight); err != nil {
-		permits.release(l.flight)
-		l.fail(err)
-		l.how = returned
-		c.concludeAll(l)
-		return
-	}
-	defer func() {
-		if l.how != returned {
-			err := ErrGoexit
-			if p := recover(); p != nil {
-				l.how, err = panicked, &PanicError{p, debug.Stack()}
-			}
-			l.fail(err)
-		}
-		c.observeLoad(time.Duration(c.common.time.clock.Now()-l.began), l)
-		c.concludeAll(l)
-		switch {
-		case l.how == returned:
-		case l.flight.background:
-			c.tellFailure(l.err)
-		case l.how == panicked && repanic:
-			panic(l.err.(*PanicError).Value)
-		}
-	}()
-	runner.Load(func() {
-		l.call(fetch, permits)
-		c.returned(l)
-		for _, mate := range l.members() {
-			c.returned(mate)
-		}
-	})
-	l.how = returned
-}
-
-// call calls fetch and then gives back its share of a permit, however fetch ends. What follows may wait
-// for a load that needs the permit: Weigh, Negative and the functions of DelFunc may call
-// one of the Takes, and so may OnRemove, for which the end of the load waits.
-func (l *load[K, V]) call(fetch func(context.Context, *load[K, V]), permits *permits) {
-	defer permits.release(l.flight)
-	fetch(l.flight, l)
 }
 
 // fail makes err, which says nothing about a single key, the result of l and of all other
@@ -120,106 +120,51 @@ func (l *load[K, V]) fail(err error) {
 	}
 }
 
-// returned does what is left to do when a fetch has returned, for one load of its batch.
-func (c *Cache[K, V]) returned(l *load[K, V]) {
-	switch {
-	case l.err == nil && l.Expire >= 0 && !l.Unchanged:
-		l.weight = c.common.size.weightOf(l.key, l.value)
-	case l.err != nil && !l.ofBatch:
-		l.keepErr = c.common.loads.keepFor(l.err)
+// newLoad returns a load that a caller begins. It joins the batch of first, if that is not
+// nil.
+func (c *common[K, V]) newLoad(who *caller, h uint64, key K, first *load[K, V]) *load[K, V] {
+	if first != nil {
+		l := new(load[K, V])
+		c.initLoad(l, who, h, key)
+		l.flight, l.member = first.flight, true
+		return l
 	}
+	l := c.shardOf(h).pending.spare.Swap(nil)
+	if l == nil {
+		l = newSoleLoad[K, V]()
+	}
+	c.initLoad(l, who, h, key)
+	l.flight.Start(&who.Caller)
+	if who.CanLeave() {
+		l.makeDone() // the leader waits too
+	}
+	return l
 }
 
-// concludeAll ends a load and those of its batch, and hands their results to the callers.
-func (c *Cache[K, V]) concludeAll(l *load[K, V]) {
-	reported := false
-	for _, mate := range l.members() {
-		reported = c.conclude(mate) || reported
-		mate.publish()
-	}
-	reported = c.conclude(l) || reported
-	l.publish()
-	l.flight.finish()
-	c.common.observers.settle(reported) // after that: a callback may wait for this load, or one of the batch
+func (c *common[K, V]) initLoad(l *load[K, V], who *caller, h uint64, key K) {
+	l.common, l.began, l.key, l.hash = c, who.now, key, h
+	l.Expire = c.time.expireAfter
 }
 
-// conclude stores the result of a load, unless the load failed or the key was changed
-// meanwhile. If it returns reported, settle must follow.
-func (c *Cache[K, V]) conclude(l *load[K, V]) (reported bool) {
-	if l.unshared {
-		return false
-	}
-	u := update[K, V]{hash: l.hash, key: l.key, value: l.value, weight: l.weight, life: c.common.time.lifeOf(l.hash, max(l.Expire, 0))}
-	for {
-		var unasked []*filter[K, V]
-		c.storeUnsettled(&u, func(s *shard[K, V]) uint64 {
-			if len(l.filters) > 0 && l.err == nil && !l.stale && !l.absent {
-				unasked, l.filters = l.filters, nil
-				return 0
-			}
-			return s.conclude(l, &u)
-		})
-		if unasked == nil {
-			return u.reported
-		}
-		c.filterLoad(l, unasked)
-	}
-}
-
-// conclude is the part of Cache.conclude under the lock. If there is too little room in the shard,
-// it returns how much is missing, and the load goes on.
-func (s *shard[K, V]) conclude(l *load[K, V], u *update[K, V]) (missing uint64) {
-	s.removeLoad(l)
-	dropped := l.stale || l.evicted && !l.flight.awaited()
-	switch {
-	case dropped:
-	case l.err != nil:
-		s.keepError(l)
-	default:
-		missing = s.storeResult(l, u)
-	}
-	if missing > 0 {
-		s.addLoad(l) // it was the newest, and no other could begin under this lock
-	} else if s.due != nil {
-		s.endRenewal(l, dropped)
-	}
-	return missing
-}
-
-// storeResult stores the result of a load, as its fields Expire and Unchanged say. If there is too
-// little room in the shard, it returns how much is missing.
-func (s *shard[K, V]) storeResult(l *load[K, V], u *update[K, V]) (missing uint64) {
-	switch {
-	case l.Expire < 0:
-		s.del(l.hash, l.key)
-		return 0
-	case l.Unchanged:
-		s.prolong(u)
-		return 0
-	}
-	return s.put(u)
-}
-
-// prolong gives the present value of the key of u another life, unless it has gone.
-func (s *shard[K, V]) prolong(u *update[K, V]) {
-	i, ok := s.findUsable(u.hash, u.key)
-	if !ok {
+// reuse keeps the load of a plain Take, which has ended, for the next load of its shard. It
+// does not if another goroutine may still use it: a caller that waited for it, or the one in
+// which package context watches a flight that waited for a permit.
+func (c *common[K, V]) reuse(l *load[K, V]) {
+	if l.done != nil || l.how != returned || c.loads.rules.Limited() {
 		return
 	}
-	s.setLife(i, u.life)
-	s.use(i)
-	if w := s.common.watch.Load(); w != nil {
-		s.common.touched(w, u.hash, u.life.cap)
-	}
+	spare, f := &c.shardOf(l.hash).pending.spare, l.flight
+	*f = flight.Flight{}
+	*l = load[K, V]{flight: f}
+	spare.Store(l)
 }
 
-// keepError keeps the error of a load, unless a DelFunc was called meanwhile: it would have
-// dropped the error. The lock of the shard must be held.
-func (s *shard[K, V]) keepError(l *load[K, V]) {
-	if l.keepErr > 0 && !s.closed && l.filtered == 0 {
-		if _, found := s.find(l.hash, l.key); found {
-			s.del(l.hash, l.key) // the error is the answer now
-		}
-		s.common.negatives.set(l.key, l.err, l.keepErr)
-	}
+// newSoleLoad returns a load with a flight of its own, in one allocation.
+func newSoleLoad[K comparable, V any]() *load[K, V] {
+	both := new(struct {
+		load   load[K, V]
+		flight flight.Flight
+	})
+	both.load.flight = &both.flight
+	return &both.load
 }

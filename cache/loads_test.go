@@ -1,29 +1,33 @@
-package cache
+package cache_test
 
 import (
+	"bytes"
 	"context"
+	"runtime"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/pinwheel-cache/pinwheel/cache"
 )
 
 // A taker is one of the Takes, of one key.
-type taker[K comparable, V any] func(ctx context.Context, c *Cache[K, V], key K, fetch func(context.Context) (V, error)) (V, error)
+type taker[K comparable, V any] func(ctx context.Context, c *cache.Cache[K, V], key K, fetch func(context.Context) (V, error)) (V, error)
 
 // takers returns all of them, by name.
 func takers[K comparable, V any]() map[string]taker[K, V] {
 	return map[string]taker[K, V]{
-		"Take": func(ctx context.Context, c *Cache[K, V], key K, fetch func(context.Context) (V, error)) (V, error) {
+		"Take": func(ctx context.Context, c *cache.Cache[K, V], key K, fetch func(context.Context) (V, error)) (V, error) {
 			return c.Take(key, func() (V, error) { return fetch(ctx) })
 		},
-		"TakeCtx": func(ctx context.Context, c *Cache[K, V], key K, fetch func(context.Context) (V, error)) (V, error) {
+		"TakeCtx": func(ctx context.Context, c *cache.Cache[K, V], key K, fetch func(context.Context) (V, error)) (V, error) {
 			return c.TakeCtx(ctx, key, fetch)
 		},
-		"TakeWith": func(ctx context.Context, c *Cache[K, V], key K, fetch func(context.Context) (V, error)) (V, error) {
-			return c.TakeWith(ctx, key, func(ctx context.Context, _ *Load[V]) (V, error) { return fetch(ctx) })
+		"TakeWith": func(ctx context.Context, c *cache.Cache[K, V], key K, fetch func(context.Context) (V, error)) (V, error) {
+			return c.TakeWith(ctx, key, func(ctx context.Context, _ *cache.Load[V]) (V, error) { return fetch(ctx) })
 		},
-		"TakeMany": func(ctx context.Context, c *Cache[K, V], key K, fetch func(context.Context) (V, error)) (V, error) {
+		"TakeMany": func(ctx context.Context, c *cache.Cache[K, V], key K, fetch func(context.Context) (V, error)) (V, error) {
 			got, err := c.TakeMany(ctx, []K{key}, func(ctx context.Context, _ []K) (map[K]V, error) {
 				v, err := fetch(ctx)
 				return map[K]V{key: v}, err
@@ -38,16 +42,18 @@ func takers[K comparable, V any]() map[string]taker[K, V] {
 // only the last is stored.
 func TestOneLoadPerVersion(t *testing.T) {
 	const versions = 5
-	changes := [versions - 1]func(c *Cache[int, int]){
-		func(c *Cache[int, int]) { c.Del(1) },
-		func(c *Cache[int, int]) { c.SetWithExpire(1, 5, time.Second); time.Sleep(2 * time.Second) },
-		func(c *Cache[int, int]) { c.Clear() },
-		func(c *Cache[int, int]) { c.Compute(1, func(int, bool) (int, Op) { return 0, OpDelete }) },
+	changes := [versions - 1]func(c *cache.Cache[int, int]){
+		func(c *cache.Cache[int, int]) { c.Del(1) },
+		func(c *cache.Cache[int, int]) { c.SetWithExpire(1, 5, time.Second); time.Sleep(2 * time.Second) },
+		func(c *cache.Cache[int, int]) { c.Clear() },
+		func(c *cache.Cache[int, int]) {
+			c.Compute(1, func(int, bool) (int, cache.Op) { return 0, cache.OpDelete })
+		},
 	}
 	for name, take := range takers[int, int]() {
 		for _, slowest := range []int{0, versions - 1, 1} { // the oldest, the newest, or one between ends last
 			synctest.Test(t, func(t *testing.T) {
-				c := Must(Options[int, int]{})
+				c := cache.Must(cache.Options[int, int]{})
 				fetched := 0
 				took := func(version int) time.Duration {
 					return time.Minute + time.Duration((version+versions-1-slowest)%versions)*time.Minute
@@ -78,60 +84,17 @@ func TestOneLoadPerVersion(t *testing.T) {
 				if v, ok := c.Peek(1); v != versions-1 || !ok {
 					t.Errorf("Peek = %d, %v", v, ok)
 				}
-				wantWhole(t, c)
+				cache.WantWhole(t, c)
 			})
 		}
 	}
-}
-
-// TestManyLoads checks that the lists of many loads stay short, that the newest load of a key stays
-// that when there are more lists or fewer, and that none is lost.
-func TestManyLoads(t *testing.T) {
-	const n = 1000
-	c := Must(Options[int, int]{Limit: 1})
-	s := &c.common.table.Load().shards[0]
-	begin := func(k int) *load[int, int] {
-		_, l, err := c.join(k, aPlainTake(), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		l.err = ErrGoexit
-		return l
-	}
-	var old, now [n]*load[int, int]
-	for k := range n {
-		old[k] = begin(k)
-		c.Del(k)
-		now[k] = begin(k)
-	}
-	if lists := len(s.loads.lists); lists < 2*n/3 || lists > 3*2*n {
-		t.Errorf("%d lists of %d loads", lists, 2*n)
-	}
-	for k := range n {
-		if h := now[k].hash; s.newest(h, k) != now[k] {
-			t.Fatalf("key %d: the newest load is another", k)
-		}
-		first, second := old[k], now[k]
-		if k%2 == 0 {
-			first, second = second, first
-		}
-		c.concludeAll(first)
-		if s.newest(second.hash, k) != second {
-			t.Fatalf("key %d: the load that goes on is lost", k)
-		}
-		if k == n-1 && len(s.loads.lists) != fewLists {
-			t.Errorf("%d lists of one load", len(s.loads.lists))
-		}
-		c.concludeAll(second)
-	}
-	wantWhole(t, c)
 }
 
 // TestCloseWaitsForOvertakenLoads checks that Close waits for loads whose key was changed,
 // and ends the context of one in the background.
 func TestCloseWaitsForOvertakenLoads(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := Must(Options[int, int]{Expire: time.Hour, Refresh: 1e-9})
+		c := cache.Must(cache.Options[int, int]{Expire: time.Hour, Refresh: 1e-9})
 		c.Set(1, 1)
 		time.Sleep(time.Second)
 		_, _ = c.TakeCtx(t.Context(), 1, func(ctx context.Context) (int, error) {
@@ -153,7 +116,7 @@ func TestCloseWaitsForOvertakenLoads(t *testing.T) {
 // is due, beside that renewal, and that the old one does not have it renewed twice.
 func TestRenewalBesideAnOldOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := Must(Options[int, int]{Expire: time.Hour, Refresh: 0.5})
+		c := cache.Must(cache.Options[int, int]{Expire: time.Hour, Refresh: 0.5})
 		renewals := 0
 		take := func(want int, d time.Duration) {
 			t.Helper()
@@ -190,53 +153,11 @@ func TestRenewalBesideAnOldOne(t *testing.T) {
 	})
 }
 
-// TestDividedShardKeepsOldLoads checks that loads of all versions move with their key, and that
-// who waits for one gets its result.
-func TestDividedShardKeepsOldLoads(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c := Must(Options[int, int]{})
-		var calls sync.WaitGroup
-		for version := range 3 {
-			for range 2 { // who leads, and who joins
-				calls.Go(func() {
-					if v, err := c.Take(-1, func() (int, error) { time.Sleep(time.Hour); return version, nil }); v != version || err != nil {
-						t.Errorf("a caller of version %d got %d, %v", version, v, err)
-					}
-				})
-				synctest.Wait()
-			}
-			if version < 2 {
-				c.Del(-1)
-			}
-		}
-		for k := range 100 * crowded {
-			c.Set(k, k)
-		}
-		if len(c.allShards()) == 1 {
-			t.Fatal("the shard was not divided")
-		}
-		calls.Go(func() {
-			if v, err := c.Take(-1, func() (int, error) { return -1, nil }); v != 2 || err != nil {
-				t.Errorf("a caller after the division got %d, %v", v, err)
-			}
-		})
-		synctest.Wait()
-		if n := c.Stats().Loads.Running; n != 3 {
-			t.Errorf("%d loads run, want 3", n)
-		}
-		calls.Wait()
-		if v, ok := c.Peek(-1); v != 2 || !ok {
-			t.Errorf("Peek = %d, %v", v, ok)
-		}
-		wantWhole(t, c)
-	})
-}
-
 // TestTakeManyOfAKeyThatCannotBeHashed checks that the panic leaves no value behind that is
 // due and never renewed.
 func TestTakeManyOfAKeyThatCannotBeHashed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := Must(Options[any, int]{Expire: time.Hour, Refresh: 0.5})
+		c := cache.Must(cache.Options[any, int]{Expire: time.Hour, Refresh: 0.5})
 		c.Set(1, 1)
 		time.Sleep(45 * time.Minute)
 		func() {
@@ -260,12 +181,66 @@ func TestTakeManyOfAKeyThatCannotBeHashed(t *testing.T) {
 
 // TestSetThatEvictsBeatsALoad: in a full cache a Set during a load wins, too.
 func TestSetThatEvictsBeatsALoad(t *testing.T) {
-	c := Must(Options[int, int]{Limit: 1})
+	c := cache.Must(cache.Options[int, int]{Limit: 1})
 	c.Set(1, 1)
 	if v, err := c.Take(2, func() (int, error) { c.Set(2, 20); return 2, nil }); v != 2 || err != nil {
 		t.Errorf("Take = %d, %v", v, err)
 	}
 	if v, ok := c.Get(2); v != 20 || !ok {
 		t.Errorf("Get = %d, %t after a Set of 20 during a load of 2", v, ok)
+	}
+}
+
+// TestCallbackFetchesInAGoroutine checks that a fetch for which OnRemove waits does not
+// wait for OnRemove, although it runs in another goroutine and removes values.
+func TestCallbackFetchesInAGoroutine(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		fetched := false
+		var c *cache.Cache[int, int]
+		c = cache.Must(cache.Options[int, int]{Workers: 1, OnRemove: func(e cache.Event[int, int]) {
+			if e.Key != 0 {
+				return
+			}
+			ctx, cancel := context.WithCancel(context.Background())
+			defer cancel()
+			_, err := c.TakeCtx(ctx, -1, func(context.Context) (int, error) {
+				for i := range 2 * cache.Backlog {
+					c.Set(1, i)
+				}
+				return 1, nil
+			})
+			fetched = err == nil
+		}})
+		c.Set(0, 0)
+		c.Del(0)
+		synctest.Wait()
+		if !fetched {
+			t.Fatal("the callback waits for itself")
+		}
+		cache.MustClose(t, c)
+	})
+}
+
+// TestFetchThatLeavesItsThreadLocked checks that such a thread, which may have another user or network
+// by then, runs no later load.
+func TestFetchThatLeavesItsThreadLocked(t *testing.T) {
+	c := cache.Must(cache.Options[int, int]{Limit: 10})
+	defer cache.MustClose(t, c)
+	ctx, cancel := context.WithCancel(t.Context()) // it can end, so loads have goroutines of their own
+	defer cancel()
+	fetched := 0
+	for key := range 20 {
+		_, _ = c.TakeCtx(ctx, key, func(context.Context) (int, error) {
+			stack := make([]byte, 100)
+			if header, _, _ := bytes.Cut(stack[:runtime.Stack(stack, false)], []byte("\n")); bytes.Contains(header, []byte("locked to thread")) {
+				t.Errorf("load %d is %s", key, header)
+			}
+			runtime.LockOSThread()
+			fetched++
+			return 1, nil
+		})
+	}
+	if fetched != 20 {
+		t.Errorf("%d fetches", fetched)
 	}
 }

@@ -81,7 +81,7 @@ func runModel(t *rapid.T, mask uint64) {
 		o.Weigh = func(_, value int) uint32 { return uint32(value % 4) }
 	}
 	if rapid.Bool().Draw(t, "watched") {
-		o = withExtras(o)
+		o = WithExtras(o)
 	}
 	rapid.SyncTest(t, func(t *rapid.T) {
 		m := &modelCache{options: o, entries: map[int]modelEntry{}, near: -1}

@@ -1,4 +1,4 @@
-package cache
+package cache_test
 
 import (
 	"context"
@@ -7,6 +7,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/pinwheel-cache/pinwheel/cache"
 )
 
 var errNotFound = errors.New("not found")
@@ -21,7 +23,7 @@ func forASecond(err error) time.Duration {
 
 // A negativeTest counts the fetches of a cache that keeps errors.
 type negativeTest struct {
-	*Cache[string, int]
+	*cache.Cache[string, int]
 	fetches int
 }
 
@@ -44,7 +46,7 @@ func (n *negativeTest) take(t *testing.T, fails error, want error, fetched bool)
 // and only for them.
 func TestNegative(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		n := &negativeTest{Cache: Must(Options[string, int]{Negative: forASecond})}
+		n := &negativeTest{Cache: cache.Must(cache.Options[string, int]{Negative: forASecond})}
 		wrapped := fmt.Errorf("user k: %w", errNotFound)
 		n.take(t, wrapped, wrapped, true)
 		n.take(t, nil, wrapped, false)
@@ -67,20 +69,22 @@ func TestNegative(t *testing.T) {
 	})
 }
 
-func noFetch(context.Context, *Load[int]) (int, error) { return 0, nil }
+func noFetch(context.Context, *cache.Load[int]) (int, error) { return 0, nil }
 
 // TestNegativeEndsWithAChange checks that every change of the key ends a kept error, and
 // that the error of a load that began before a change is not kept.
 func TestNegativeEndsWithAChange(t *testing.T) {
-	for name, change := range map[string]func(c *Cache[string, int]){
-		"Set":     func(c *Cache[string, int]) { c.Set("k", 1); c.Del("k") },
-		"Del":     func(c *Cache[string, int]) { c.Del("k") },
-		"Clear":   func(c *Cache[string, int]) { c.Clear() },
-		"Compute": func(c *Cache[string, int]) { c.Compute("k", func(int, bool) (int, Op) { return 0, OpDelete }) },
+	for name, change := range map[string]func(c *cache.Cache[string, int]){
+		"Set":   func(c *cache.Cache[string, int]) { c.Set("k", 1); c.Del("k") },
+		"Del":   func(c *cache.Cache[string, int]) { c.Del("k") },
+		"Clear": func(c *cache.Cache[string, int]) { c.Clear() },
+		"Compute": func(c *cache.Cache[string, int]) {
+			c.Compute("k", func(int, bool) (int, cache.Op) { return 0, cache.OpDelete })
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				n := &negativeTest{Cache: Must(Options[string, int]{Negative: forASecond})}
+				n := &negativeTest{Cache: cache.Must(cache.Options[string, int]{Negative: forASecond})}
 				n.take(t, errNotFound, errNotFound, true)
 				change(n.Cache)
 				n.take(t, errNotFound, errNotFound, true)
@@ -95,9 +99,9 @@ func TestNegativeEndsWithAChange(t *testing.T) {
 // TestErrorsThatAreNeverKept checks that errors that say how a load ended, and not what it
 // found, are not kept even if Negative says so.
 func TestErrorsThatAreNeverKept(t *testing.T) {
-	c := Must(Options[string, int]{Negative: func(error) time.Duration { return time.Hour }})
+	c := cache.Must(cache.Options[string, int]{Negative: func(error) time.Duration { return time.Hour }})
 	defer c.Close(t.Context())
-	for _, err := range []error{context.Canceled, context.DeadlineExceeded, ErrTimeout, ErrGoexit, &PanicError{}} {
+	for _, err := range []error{context.Canceled, context.DeadlineExceeded, cache.ErrTimeout, cache.ErrGoexit, &cache.PanicError{}} {
 		for range 2 {
 			fetched := false
 			c.Take("k", func() (int, error) { fetched = true; return 0, fmt.Errorf("fetch: %w", err) })
@@ -119,7 +123,7 @@ func TestErrorsThatAreNeverKept(t *testing.T) {
 // share, also after a Resize, and that their memory is freed.
 func TestFloodOfUnknownKeys(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := Must(Options[int, int]{Limit: 80, Negative: forASecond})
+		c := cache.Must(cache.Options[int, int]{Limit: 80, Negative: forASecond})
 		for key := range 80 {
 			c.Set(key, key)
 		}
@@ -128,7 +132,7 @@ func TestFloodOfUnknownKeys(t *testing.T) {
 			for key := range 1000 {
 				c.Take(-1-key, func() (int, error) { return 0, errNotFound })
 			}
-			if got := c.common.negatives.len(); got != want {
+			if got := c.Stats().Negatives; got != want {
 				t.Errorf("%d errors are kept, want %d", got, want)
 			}
 		}
@@ -143,15 +147,15 @@ func TestFloodOfUnknownKeys(t *testing.T) {
 			flood(limit / 8)
 		}
 		time.Sleep(2 * time.Second)
-		if got := c.common.negatives.len(); got != 0 {
+		if got := c.Stats().Negatives; got != 0 {
 			t.Errorf("%d errors are kept after their time", got)
 		}
 		flood(100)
-		if err := c.Close(t.Context()); err != nil || c.common.negatives.len() != 0 {
-			t.Errorf("Close: %v, and %d errors are kept", err, c.common.negatives.len())
+		if err := c.Close(t.Context()); err != nil || c.Stats().Negatives != 0 {
+			t.Errorf("Close: %v, and %d errors are kept", err, c.Stats().Negatives)
 		}
 		c.Take(1, func() (int, error) { return 0, errNotFound })
-		if c.common.negatives.len() != 0 {
+		if c.Stats().Negatives != 0 {
 			t.Error("a closed cache keeps an error")
 		}
 	})

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/pinwheel-cache/pinwheel/internal/sources"
 	"github.com/pinwheel-cache/pinwheel/stats"
 )
 
@@ -130,8 +131,9 @@ type Options[K comparable, V any] struct {
 	// ask for statistics.
 	Amend func(*stats.Snapshot)
 
-	// Failures is for near, too: that of stats.CacheSource. It must not keep the cache alive.
-	Failures func() (store, source *stats.Failure)
+	// Failures is for near, too: why its store failed last, and why its source lost its
+	// connection. It must not keep the cache alive.
+	Failures func() (store, source *sources.Failure)
 }
 
 // maxHotKeys bounds the option HotKeys.

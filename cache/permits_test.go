@@ -1,4 +1,4 @@
-package cache
+package cache_test
 
 import (
 	"context"
@@ -8,13 +8,15 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/pinwheel-cache/pinwheel/cache"
 )
 
 // TestMaxLoads checks that at most MaxLoads fetches run at once; others wait, and give up
 // when no caller waits for them.
 func TestMaxLoads(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := Must(Options[int, int]{MaxLoads: 2})
+		c := cache.Must(cache.Options[int, int]{MaxLoads: 2})
 		var mu sync.Mutex
 		running, most, fetched := 0, 0, 0
 		count := func(n int) {
@@ -44,7 +46,7 @@ func TestMaxLoads(t *testing.T) {
 		if _, err := c.TakeCtx(ctx, 100, func(context.Context) (int, error) { t.Error("fetched for nobody"); return 0, nil }); err != context.DeadlineExceeded {
 			t.Errorf("who waits for a permit: %v", err)
 		}
-		mustClose(t, c)
+		cache.MustClose(t, c)
 		if took := time.Since(began); most != 2 || fetched != 10 || took != 5*time.Second {
 			t.Errorf("%d at once, %d in all, in %v; want 2, 10, 5s", most, fetched, took)
 		}
@@ -55,7 +57,7 @@ func TestMaxLoads(t *testing.T) {
 // load waits for the permit.
 func TestNestedLoads(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := Must(Options[string, int]{MaxLoads: 1})
+		c := cache.Must(cache.Options[string, int]{MaxLoads: 1})
 		leaf := func(context.Context) (int, error) { time.Sleep(time.Second); return 1, nil }
 		nested := func(keys ...string) func(context.Context) (int, error) {
 			return func(ctx context.Context) (sum int, err error) {
@@ -99,7 +101,7 @@ func TestFetchThatHasEndedLendsNoPermit(t *testing.T) {
 	for name, wait := range map[string]time.Duration{"begun within the fetch": 0, "begun afterwards": 2 * time.Second} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				c := Must(Options[int, int]{MaxLoads: 1})
+				c := cache.Must(cache.Options[int, int]{MaxLoads: 1})
 				var running, most, fetched atomic.Int32
 				slow := func(context.Context) (int, error) {
 					most.Store(max(most.Load(), running.Add(1)))
@@ -139,8 +141,8 @@ func TestPermitsOfTwoCaches(t *testing.T) {
 	for name, timeouts := range map[string][2]time.Duration{"of the users": {time.Minute, 0}, "of the orders": {0, time.Minute}} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				users := Must(Options[int, int]{MaxLoads: 1, Timeout: timeouts[0]})
-				orders := Must(Options[int, int]{Timeout: timeouts[1]})
+				users := cache.Must(cache.Options[int, int]{MaxLoads: 1, Timeout: timeouts[0]})
+				orders := cache.Must(cache.Options[int, int]{Timeout: timeouts[1]})
 				leaf := func(context.Context) (int, error) { return 7, nil }
 				order := func(ctx context.Context) (int, error) {
 					time.Sleep(time.Second)
@@ -167,8 +169,8 @@ func TestPermitsAndTheBacklogOfOnRemove(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		gate := make(chan struct{})
 		var once sync.Once
-		var c *Cache[int, int]
-		c = Must(Options[int, int]{Limit: 10, MaxLoads: 1, Workers: 1, OnRemove: func(e Event[int, int]) {
+		var c *cache.Cache[int, int]
+		c = cache.Must(cache.Options[int, int]{Limit: 10, MaxLoads: 1, Workers: 1, OnRemove: func(e cache.Event[int, int]) {
 			once.Do(func() {
 				<-gate
 				if v, err := c.Take(-1, func() (int, error) { return 7, nil }); v != 7 || err != nil {
@@ -178,7 +180,7 @@ func TestPermitsAndTheBacklogOfOnRemove(t *testing.T) {
 		}})
 		var calls sync.WaitGroup
 		calls.Go(func() {
-			for k := range backlog + 100 {
+			for k := range cache.Backlog + 100 {
 				c.Set(k%100, k)
 			}
 		})
@@ -189,7 +191,7 @@ func TestPermitsAndTheBacklogOfOnRemove(t *testing.T) {
 		synctest.Wait()
 		close(gate)
 		calls.Wait()
-		mustClose(t, c)
+		cache.MustClose(t, c)
 	})
 }
 
@@ -199,14 +201,14 @@ func TestTakeInFunctionsOfALoad(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		failed := errors.New("failed")
 		took := map[string]int{}
-		var c *Cache[string, int]
+		var c *cache.Cache[string, int]
 		take := func(key string) {
 			if v, err := c.Take(key, func() (int, error) { return 7, nil }); v != 7 || err != nil {
 				t.Errorf("Take(%q) = %d, %v", key, v, err)
 			}
 			took[key]++
 		}
-		c = Must(Options[string, int]{MaxLoads: 1, MaxWeight: 100,
+		c = cache.Must(cache.Options[string, int]{MaxLoads: 1, MaxWeight: 100,
 			Weigh: func(key string, value int) uint32 {
 				if key == "loaded" || key == "batch" {
 					take("in Weigh")

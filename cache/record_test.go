@@ -1,9 +1,10 @@
-package cache
+package cache_test
 
 import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -15,12 +16,13 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/pinwheel-cache/pinwheel/cache"
 	"github.com/pinwheel-cache/pinwheel/internal/recording"
 	"github.com/pinwheel-cache/pinwheel/stats"
 )
 
 // recordedOf returns what a recording of a cache, one key in oneIn, has of use.
-func recordedOf[K comparable, V any](t *testing.T, c *Cache[K, V], oneIn int, use func()) (h recording.Header, all []recording.Access, end recording.End, raw []byte) {
+func recordedOf[K comparable, V any](t *testing.T, c *cache.Cache[K, V], oneIn int, use func()) (h recording.Header, all []recording.Access, end recording.End, raw []byte) {
 	t.Helper()
 	var out bytes.Buffer
 	ctx, cancel := context.WithCancel(t.Context())
@@ -48,7 +50,7 @@ func recordedOf[K comparable, V any](t *testing.T, c *Cache[K, V], oneIn int, us
 // TTL and weight, and only a hash of each key.
 func TestRecord(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := Must(Options[string, int]{Name: "recorded", MaxWeight: 100, Weigh: func(_ string, v int) uint32 { return uint32(v) }, Expire: time.Minute})
+		c := cache.Must(cache.Options[string, int]{Name: "recorded", MaxWeight: 100, Weigh: func(_ string, v int) uint32 { return uint32(v) }, Expire: time.Minute})
 		defer c.Close(context.Background())
 		const key, other = "a-key-to-be-kept-secret", "another-secret-key"
 		h, got, end, raw := recordedOf(t, c, 1, func() {
@@ -61,8 +63,8 @@ func TestRecord(t *testing.T) {
 			c.Take(key, nil1)
 			c.SetWithExpire(other, 8, 0)
 			c.Get(other)
-			c.ComputeWithExpire(other, time.Minute, func(int, bool) (int, Op) { return 9, OpSet })
-			c.Compute(other, func(int, bool) (int, Op) { return 0, OpDelete })
+			c.ComputeWithExpire(other, time.Minute, func(int, bool) (int, cache.Op) { return 9, cache.OpSet })
+			c.Compute(other, func(int, bool) (int, cache.Op) { return 0, cache.OpDelete })
 			c.Take(other, func() (int, error) { return 5, nil })
 			c.Del(key)
 			c.GetOrSet(key, 3)
@@ -110,7 +112,7 @@ func nil1() (int, error) { return 0, errors.New("not to be called") }
 // others.
 func TestRecordASample(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := Must(Options[int, int]{Limit: 100_000})
+		c := cache.Must(cache.Options[int, int]{Limit: 100_000})
 		const keys, rounds = 16 << 10, 4
 		_, got, _, _ := recordedOf(t, c, 16, func() {
 			for range rounds {
@@ -134,33 +136,10 @@ func TestRecordASample(t *testing.T) {
 	})
 }
 
-// TestRecordLeavesNothing checks that after a recording the cache is as before, so that
-// operations take no longer, and that hot keys and estimates go on meanwhile.
-func TestRecordLeavesNothing(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		for _, o := range []Options[int, int]{{Limit: 10}, {Limit: 10, Ages: true}, {Limit: 10, WhatIf: true, HotKeys: 3}} {
-			c := Must(o)
-			before := c.common.watch.Load()
-			recordedOf(t, c, 1, func() {
-				ask(c, 1)
-				if !c.common.table.Load().shards[0].noted || c.common.watch.Load().record == nil {
-					t.Error("it does not record")
-				}
-			})
-			if c.common.watch.Load() != before || c.common.table.Load().shards[0].noted != (o.Ages || before != nil) {
-				t.Errorf("%+v: the watch is %v, and noted %v", o, c.common.watch.Load(), c.common.table.Load().shards[0].noted)
-			}
-			if o.HotKeys > 0 && (len(c.HotKeys()) != 1 || c.Stats().WhatIf.Gets != 2000) {
-				t.Errorf("hot keys %v, what if %+v", c.HotKeys(), c.Stats().WhatIf)
-			}
-		}
-	})
-}
-
 // TestRecordErrors checks the errors for a bad sample, a failing writer, and a second
 // recording.
 func TestRecordErrors(t *testing.T) {
-	c := Must(Options[int, int]{})
+	c := cache.Must(cache.Options[int, int]{})
 	for _, oneIn := range []int{0, -1, 1<<20 + 1} {
 		if err := c.Record(t.Context(), io.Discard, oneIn); err == nil || !strings.Contains(err.Error(), "want a number from 1") {
 			t.Errorf("one in %d: %v", oneIn, err)
@@ -171,9 +150,9 @@ func TestRecordErrors(t *testing.T) {
 		t.Errorf("%v, want %v", err, full)
 	}
 	synctest.Test(t, func(t *testing.T) {
-		c := Must(Options[int, int]{})
+		c := cache.Must(cache.Options[int, int]{})
 		recordedOf(t, c, 1, func() {
-			if err := c.Record(t.Context(), io.Discard, 1); !errors.Is(err, errRecording) {
+			if err := c.Record(t.Context(), io.Discard, 1); !strings.Contains(fmt.Sprint(err), "another Record is running") {
 				t.Errorf("a second one: %v", err)
 			}
 		})
@@ -189,7 +168,7 @@ func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
 // closed cache ends at once.
 func TestRecordEndsWithTheCache(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := Must(Options[int, int]{})
+		c := cache.Must(cache.Options[int, int]{})
 		var out bytes.Buffer
 		for range 2 {
 			var done sync.WaitGroup
@@ -199,7 +178,7 @@ func TestRecordEndsWithTheCache(t *testing.T) {
 				}
 			})
 			synctest.Wait()
-			mustClose(t, c)
+			cache.MustClose(t, c)
 			done.Wait()
 			if _, err := recording.Read(&out, func(recording.Header) {}, func(recording.Access) error { return nil }); err != nil {
 				t.Error(err)
@@ -211,17 +190,18 @@ func TestRecordEndsWithTheCache(t *testing.T) {
 
 // TestRecordThroughStats checks that a cache can be recorded through package stats.
 func TestRecordThroughStats(t *testing.T) {
-	c := Must(Options[int, int]{Name: "recorded by the statistics"})
-	server := httptest.NewServer(stats.Handler(stats.WithPurge(func(*http.Request) error { return nil })))
+	const name = "recorded by the statistics"
+	defer cache.MustClose(t, cache.Must(cache.Options[int, int]{Name: name}))
+	server := httptest.NewServer(stats.Handler(stats.WithOperators(func(*http.Request) error { return nil })))
 	defer server.Close()
-	answer, err := http.PostForm(server.URL+"/record", url.Values{"cache": {c.name}, "seconds": {"1"}, "one_in": {"1"}})
+	answer, err := http.PostForm(server.URL+"/record", url.Values{"cache": {name}, "seconds": {"1"}, "one_in": {"1"}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer answer.Body.Close()
 	defer http.DefaultClient.CloseIdleConnections()
 	_, err = recording.Read(answer.Body, func(h recording.Header) {
-		if h.Cache != c.name || h.OneIn != 1 {
+		if h.Cache != name || h.OneIn != 1 {
 			t.Errorf("it is of %q, one key in %d", h.Cache, h.OneIn)
 		}
 	}, func(recording.Access) error { return nil })

@@ -13,7 +13,7 @@ func (s *shard[K, V]) del(h uint64, key K) (live bool) {
 	if live = found && !s.checkExpired(i); live {
 		s.remove(i, h, Deleted)
 	} else {
-		s.breakFences(h, key) // remove breaks those of a value that has not expired
+		s.change(h, key) // remove breaks those of a value that has not expired
 		if found {
 			s.remove(i, h, s.causeOr(Deleted, i))
 		}
@@ -36,19 +36,15 @@ func (s *shard[K, V]) remove(i uint32, h uint64, cause Cause) {
 // weight, which the budget still counts.
 func (s *shard[K, V]) detach(i uint32, h uint64, cause Cause) (weight uint64) {
 	s.noteRemoval(i, h, cause)
-	weight = uint64(s.weight(i))
+	weight = uint64(s.turn.weight(i))
 	s.index.Remove(h, i)
-	s.delist(i)
-	if s.ring != nil {
-		s.ring.Remove(i)
-		s.unanchor()
-	}
+	s.turn.remove(i)
+	s.lives.removeTask(i, &s.common.time)
 	var key K
 	var value V
 	e := &s.entries[i]
 	e.key, e.value = key, value // the slot must not keep them alive
-	s.freeSlot(i)
-	s.len--
+	s.slots.release(i, &e.deadline)
 	return weight
 }
 
@@ -56,19 +52,19 @@ func (s *shard[K, V]) detach(i uint32, h uint64, cause Cause) (weight uint64) {
 // counts and events.
 func (s *shard[K, V]) noteRemoval(i uint32, h uint64, cause Cause) {
 	e := &s.entries[i]
-	if s.noted && cause == Evicted && s.born != nil {
-		s.common.observers.evictedAge.Observe(s.born[i].Until(s.common.time.clock.Moment()))
+	if s.noted && cause == Evicted {
+		s.tally.evict(i, &s.common.time.clock, &s.common.observers.evictedAge)
 	}
 	switch cause {
 	case Expired: // the key has had no value since the deadline, so nothing changes now
-		s.lost.Add(h, lost.Expired, len(s.entries))
+		s.tally.lost.Add(h, lost.ByExpiry, len(s.entries))
 	case Evicted:
-		if s.loading > 0 {
-			s.passEviction(h, e.key)
+		if s.pending.loading > 0 {
+			s.pending.evict(h, e.key)
 		}
-		s.lost.Add(h, lost.Evicted, len(s.entries))
+		s.tally.lost.Add(h, lost.ByEviction, len(s.entries))
 	default:
-		s.breakFences(h, e.key)
+		s.change(h, e.key)
 	}
 	s.countRemoval(h, e, cause)
 }
@@ -86,4 +82,18 @@ func (s *shard[K, V]) countRemoval(h uint64, e *entry[K, V], cause Cause) {
 func (s *shard[K, V]) report(h uint64, e *entry[K, V], cause Cause) {
 	s.common.observers.runner.Push(h, Event[K, V]{e.key, e.value, cause})
 	s.reported = true
+}
+
+// change tells all that wait for it that a key with hash h is about to change: a kept error, fences,
+// and its load.
+func (s *shard[K, V]) change(h uint64, key K) {
+	if s.pending.loading > 0 || s.pending.fences != nil || s.common.negatives != nil {
+		s.changeAny(h, key)
+	}
+}
+
+// changeAny is change if there may be any. It is apart so that the usual case is inlined.
+func (s *shard[K, V]) changeAny(h uint64, key K) {
+	s.common.dropError(key)
+	s.pending.change(h, key)
 }

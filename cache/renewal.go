@@ -3,56 +3,37 @@
 
 package cache
 
-import (
-	"context"
-	"sync/atomic"
-
-	"github.com/pinwheel-cache/pinwheel/stats"
-)
+import "context"
 
 // seeLate is see for entry i, whose key has hash h and which may be idle, due or expired: it
 // returns what the caller is to do. It counts a hit in Grace.
-func (s *shard[K, V]) seeLate(i uint32, h uint64, background bool) role {
+func (s *shard[K, V]) seeLate(i uint32, h uint64, background bool) sight {
 	c := s.common
 	expired := s.checkExpired(i)
-	if expired && s.checkGone(i) || !expired && c.time.idle > 0 && !s.slide(i, h) {
-		return seeker
+	if expired && s.checkGone(i) || !expired && c.time.idle > 0 && !s.lives.slide(i, &s.entries[i].deadline, h, &s.common.time) {
+		return miss
 	}
-	first := finder
+	first := hit
 	if expired || background && c.time.refresh > 0 {
-		due := s.due[i].Get()
+		due := s.lives.due[i].Get()
 		passed := c.time.clock.Passed(due)
 		switch {
 		case expired && (c.time.patience > 0 || !background) && (passed || renewing(due)):
-			return undecided
-		case background && passed && s.due[i].Swap(due, underWay|due&triesMask):
-			first = renewer
+			return missInGrace
+		case background && passed && s.lives.due[i].Swap(due, underWay|due&triesMask):
+			first = hitDue
 		}
 	}
 	if expired {
-		s.hitsInGrace.Add(1)
+		s.tally.hitsInGrace.Add(1)
 	}
 	return first
-}
-
-// renew begins a renewal of a value that the caller has found due. The renewal is skipped
-// if it would have to wait for a permit, and left to the next caller if ctx has ended.
-func (c *Cache[K, V]) renew(ctx context.Context, key K, fetch fetcher[K, V]) {
-	ended := ctx.Err() != nil
-	h := c.common.hasher.Hash(key)
-	s := c.common.lock(h)
-	l := s.beginDue(ctx, ended, h, key, nil)
-	s.lock.Unlock()
-	if l == nil {
-		return
-	}
-	c.spawnLoad(l, fetch)
 }
 
 // standsIn reports whether entry i, which is in Grace, stands in at once: during the pause
 // after a renewal that failed, or if a load is under way, l, and the caller is not patient.
 func (s *shard[K, V]) standsIn(i uint32, l *load[K, V], who *caller) bool {
-	due := s.due[i].Get()
+	due := s.lives.due[i].Get()
 	return !s.common.time.clock.Passed(due) && !renewing(due) || l != nil && !who.patient
 }
 
@@ -61,10 +42,10 @@ func (s *shard[K, V]) standsIn(i uint32, l *load[K, V], who *caller) bool {
 // joins the batch of first, if that is not nil.
 func (s *shard[K, V]) beginDue(ctx context.Context, ended bool, h uint64, key K, first *load[K, V]) *load[K, V] {
 	i, ok := s.findUsable(h, key)
-	if !ok || !renewing(s.due[i].Get()) {
+	if !ok || !renewing(s.lives.due[i].Get()) {
 		return nil
 	}
-	l := s.current(h, key)
+	l := s.pending.current(h, key)
 	switch {
 	case l != nil && l.renewal:
 	case ended:
@@ -79,23 +60,24 @@ func (s *shard[K, V]) beginDue(ctx context.Context, ended bool, h uint64, key K,
 
 // dueNow makes entry i due again, as the renewal that was to begin has brought nothing.
 func (s *shard[K, V]) dueNow(i uint32) {
-	s.due[i].Set(dueAt(s.common.time.clock.Now(), s.due[i].Get()&triesMask))
+	s.lives.due[i].Set(dueAt(s.common.time.clock.Now(), s.lives.due[i].Get()&triesMask))
 }
 
 // beginRenewal begins a load in the background for entry i, whose key has hash h and no
 // load to share. It joins the batch of first, if that is not nil. It returns nil if it would
 // have to wait for a permit.
 func (s *shard[K, V]) beginRenewal(ctx context.Context, h uint64, i uint32, first *load[K, V]) *load[K, V] {
-	if s.closed || first == nil && !s.common.loads.permits.tryAcquire() {
+	if s.closed || first == nil && !s.common.loads.rules.TryAcquire() {
 		s.skipRenewal(i)
 		return nil
 	}
-	l := s.common.newLoad(&caller{ctx: ctx, timeout: s.common.loads.timeout, now: s.common.time.clock.Now()}, h, s.entries[i].key, first)
+	who := caller{Caller: s.common.loads.rules.Background(ctx), now: s.common.time.clock.Now()}
+	l := s.common.newLoad(&who, h, s.entries[i].key, first)
 	if first == nil {
-		l.flight.runInBackground()
+		l.flight.RunInBackground()
 	}
 	s.renewBy(l, i)
-	s.addLoad(l)
+	s.pending.add(l)
 	return l
 }
 
@@ -103,13 +85,13 @@ func (s *shard[K, V]) beginRenewal(ctx context.Context, h uint64, i uint32, firs
 func (s *shard[K, V]) renewBy(l *load[K, V], i uint32) {
 	l.renewal = true
 	l.Old, l.HasOld = s.entries[i].value, true
-	s.due[i].Set(underWay | s.due[i].Get()&triesMask)
+	s.lives.due[i].Set(underWay | s.lives.due[i].Get()&triesMask)
 }
 
 // skipRenewal postpones a renewal of entry i that cannot begin now.
 func (s *shard[K, V]) skipRenewal(i uint32) {
 	s.common.loads.renewals.skipped.Add(1)
-	s.due[i].Set(s.common.time.pauseAfter(s.due[i].Get() & triesMask))
+	s.lives.due[i].Set(s.common.time.pauseAfter(s.lives.due[i].Get() & triesMask))
 }
 
 // endRenewal counts a renewal that has ended, and sets when the entry of the key is due
@@ -118,39 +100,18 @@ func (s *shard[K, V]) skipRenewal(i uint32) {
 func (s *shard[K, V]) endRenewal(l *load[K, V], dropped bool) {
 	failed := l.failure() != nil && !dropped
 	if l.renewal {
-		s.common.loads.renewals.countEnd(failed, dropped)
+		s.common.loads.renewals.count(failed, dropped)
 	}
 	i, ok := s.find(l.hash, l.key)
-	if !ok || !renewing(s.due[i].Get()) || s.current(l.hash, l.key) != nil {
+	if !ok || !renewing(s.lives.due[i].Get()) || s.pending.current(l.hash, l.key) != nil {
 		return
 	}
 	if failed {
-		tries := s.due[i].Get() & triesMask
-		s.due[i].Set(s.common.time.pauseAfter(min(tries+1, maxTries)))
+		tries := s.lives.due[i].Get() & triesMask
+		s.lives.due[i].Set(s.common.time.pauseAfter(min(tries+1, maxTries)))
 	} else {
 		s.dueNow(i)
 	}
-}
-
-// A renewals counts renewals by their result.
-type renewals struct {
-	ok, failed, dropped, skipped atomic.Uint64
-}
-
-// countEnd counts a renewal that has ended.
-func (r *renewals) countEnd(failed, dropped bool) {
-	switch {
-	case dropped:
-		r.dropped.Add(1)
-	case failed:
-		r.failed.Add(1)
-	default:
-		r.ok.Add(1)
-	}
-}
-
-func (r *renewals) stats() stats.Refreshes {
-	return stats.Refreshes{OK: r.ok.Load(), Failed: r.failed.Load(), Dropped: r.dropped.Load(), Skipped: r.skipped.Load()}
 }
 
 // standIn returns a value to a caller whose load has failed: one in Grace, or one that
@@ -173,7 +134,7 @@ func (c *Cache[K, V]) standIn(key K) (value V, ok bool) {
 func (s *shard[K, V]) answer(i uint32) V {
 	s.use(i)
 	if s.common.time.grace > 0 && s.checkExpired(i) {
-		s.hitsInGrace.Add(1)
+		s.tally.hitsInGrace.Add(1)
 	}
 	return s.entries[i].value
 }

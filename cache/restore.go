@@ -148,7 +148,7 @@ func (r *restoration[K, V]) store(e *restored[K, V]) {
 	if !left {
 		return
 	}
-	u := update[K, V]{hash: c.common.hasher.Hash(e.key), key: e.key, value: e.value, weight: e.Weight, life: c.common.time.lifeFrom(c.common.time.clock.Checked(), ttl)}
+	u := update[K, V]{hash: c.common.hasher.Hash(e.key), key: e.key, value: e.value, weight: e.Weight, life: c.common.time.lifeFrom(c.common.time.clock.MustNow(), ttl)}
 	s := c.common.lock(u.hash)
 	if s.restore(&u, e.Mark) {
 		r.stored++
@@ -160,22 +160,22 @@ func (r *restoration[K, V]) store(e *restored[K, V]) {
 // that was loaded anew, or there is no room. It evicts nothing and affects no load.
 func (s *shard[K, V]) restore(u *update[K, V], marks uint8) (stored bool) {
 	i, found := s.find(u.hash, u.key)
-	switch l := s.current(u.hash, u.key); {
+	switch l := s.pending.current(u.hash, u.key); {
 	case s.closed, found && !s.checkGone(i), l != nil && l.renewal, s.keptError(u.key) != nil, !s.common.hasher.Reflexive(u.key):
 		return false
-	case (s.limited || s.weights != nil) && !s.common.size.budget.reserve(uint64(u.weight)):
+	case (s.limited || s.turn.weights != nil) && !s.common.size.budget.reserve(uint64(u.weight)):
 		return false
 	}
 	if found {
 		s.remove(i, u.hash, Expired)
 	}
-	s.fences.breakOn(u.hash)
+	s.pending.fences.breakOn(u.hash)
 	i = s.insert(u.hash, u.key, u.value, u.weight)
 	s.beginLife(i, u)
 	for range marks {
 		s.use(i)
 	}
-	s.restored++
+	s.tally.restored++
 	return true
 }
 

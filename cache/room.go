@@ -12,7 +12,7 @@ func (s *shard[K, V]) reserveFor(i uint32, found bool, u *update[K, V]) (missing
 	b := &s.common.size.budget
 	need := uint64(u.weight)
 	if found {
-		old := uint64(s.weights[i])
+		old := uint64(s.turn.weights[i])
 		b.release(old - min(old, need))
 		need -= min(old, need)
 	}
@@ -35,7 +35,7 @@ func (s *shard[K, V]) reserveFor(i uint32, found bool, u *update[K, V]) (missing
 		}
 		victim, h, cause, ok := s.victim()
 		if ok && found && victim == i {
-			victim, ok = s.firstBut(i)
+			victim, ok = s.turn.firstBut(i)
 			h, cause = s.hashOf(victim), s.causeOr(Evicted, victim)
 		}
 		if !ok {
@@ -55,13 +55,13 @@ func (s *shard[K, V]) reserveFor(i uint32, found bool, u *update[K, V]) (missing
 // entries, whatever an entry weighs. It is enough to look at one other shard and, in a shard
 // with many entries, at one eviction in eight.
 func (s *shard[K, V]) shouldBorrow(h uint64) bool {
-	n := s.evictable.Load()
+	n := s.turn.evictable.Load()
 	t := s.common.table.Load()
 	if len(t.shards) == 1 || n > 64 && h>>20%8 != 0 {
 		return false
 	}
 	other := h + (1+h>>40%uint64(len(t.shards)-1))<<8
-	return t.of(other).evictable.Load() > n+n/8+1
+	return t.of(other).turn.evictable.Load() > n+n/8+1
 }
 
 // makeRoom evicts entries of other shards for u, until the weight missing is free. It goes
@@ -96,7 +96,7 @@ func (t *table[K, V]) fullest(weighs bool, from, to uint64) *shard[K, V] {
 	}
 	fullest := &t.shards[from&mask]
 	for i := from + 1; i < to; i++ {
-		if s := &t.shards[i&mask]; s.evictable.Load() > fullest.evictable.Load() {
+		if s := &t.shards[i&mask]; s.turn.evictable.Load() > fullest.turn.evictable.Load() {
 			fullest = s
 		}
 	}

@@ -13,6 +13,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/pinwheel-cache/pinwheel/cache/internal/flight"
 )
 
 // SaveFile is [Cache.Save] to a file. It writes to a new file beside path, whose name has
@@ -28,7 +30,7 @@ func (c *Cache[K, V]) SaveFile(ctx context.Context, path string, encode func(dst
 	checkContext(ctx, "SaveFile")
 	checkFunction(encode == nil, "encode of SaveFile")
 	if c.saving.Acquire(ctx, 1) != nil {
-		_, cause := reasonOf(ctx)
+		_, cause := flight.ReasonOf(ctx)
 		return fmt.Errorf("cache: SaveFile: %w", cause)
 	}
 	defer c.saving.Release(1)
@@ -142,7 +144,7 @@ type untilDone struct {
 // ended returns the cause of the context if that has ended.
 func (u *untilDone) ended() error {
 	if u.ctx.Err() != nil {
-		_, u.cause = reasonOf(u.ctx)
+		_, u.cause = flight.ReasonOf(u.ctx)
 	}
 	return u.cause
 }

@@ -37,7 +37,7 @@ func (c *Cache[K, V]) set(key K, value V, ttl time.Duration) {
 	}
 	deadline := c.common.time.deadlineFor(h, ttl)
 	if deadline == clock.Never && ttl > 0 {
-		c.common.time.clock.Checked()
+		c.common.time.clock.MustNow()
 	}
 	s := c.common.lock(h)
 	i, found := s.find(h, key)

@@ -1,17 +1,14 @@
-// This file has a shard: its arrays, its lock, and how an entry is found in it.
+// This file has a shard: its parts, its lock, and how an entry is found in it.
 
 package cache
 
 import (
 	"math"
-	"sync/atomic"
 
 	"github.com/pinwheel-cache/pinwheel/cache/internal/clock"
-	"github.com/pinwheel-cache/pinwheel/cache/internal/lost"
 	"github.com/pinwheel-cache/pinwheel/internal/biased"
 	"github.com/pinwheel-cache/pinwheel/internal/eviction"
 	"github.com/pinwheel-cache/pinwheel/internal/index"
-	"github.com/pinwheel-cache/pinwheel/timingwheel"
 )
 
 // batch is how many tasks or entries one hold of a shard's lock handles at most: some 5 µs of
@@ -21,6 +18,11 @@ const batch = 64
 // A shard is a part of the cache under a lock of its own. It is made of parallel
 // arrays: number i of each belongs to the same entry, and i is all that the
 // index, the eviction order and the timing wheel know of it.
+//
+// The arrays, and what else a shard keeps, are in five parts. Each has a file of its own, which
+// says what it owns, what must hold, and what may be done to it under which lock. A part knows
+// neither its shard nor the other parts: what a method of it needs of them is an argument. The
+// methods of shard are those that touch more than one part.
 //
 // Readers hold lock for reading; they may set marks, store deadlines and count
 // misses, all of them atomically. Everything else is guarded by lock held for
@@ -40,21 +42,11 @@ type shard[K comparable, V any] struct {
 	// What a Get reads and only a change of size writes: a cache line.
 	index   index.Index
 	entries []entry[K, V]
-	marks   *eviction.Marks // of order; nil while there is no limit of any kind
+	marks   *eviction.Marks // of turn; nil before the first limit of any kind
 	common  *common[K, V]
 
-	ring     *timingwheel.Ring // nil before the first TTL
-	weights  []uint32          // if the cache weighs
-	caps     []int64           // deadlines by TTL, if Idle makes those of entries differ
-	limited  bool              // entries take their weight, or 1, from the budget
-	noted    bool              // the cache has a watch or keeps ages: one check for a Set without them
-	closed   bool
-	reported bool    // an event was queued during this hold of lock
-	split    bool    // its entries are in the shards of moved
-	anchored bool    // an entry waits to expire, in a cache with OnRemove
-	strain   int16   // by writes that had to wait, while the table is growing
-	loading  int     // loads under way
-	fences   *fences // who must know of a change of their key; nil before the first Compute
+	lives lives
+	moved *table[K, V] // the larger table, once the shard is split
 
 	// The end of lock, which every write changes, and the beginning of removals,
 	// of which an overwrite or an eviction changes one, are a cache line together:
@@ -62,39 +54,18 @@ type shard[K comparable, V any] struct {
 	lock     biased.Lock
 	removals [Cleared]uint64 // by cause, from Expired on
 
-	nextVisit     atomic.Int64 // the tick by which the ring has to be visited, or noTick
-	free          uint32       // the first free slot; the others follow from it
-	pins          atomic.Int32 // walks under way, during which slot numbers stay
-	len           int
-	missesExpired atomic.Uint64 // of those that lock counts
-	missesEvicted atomic.Uint64
-	hitsInGrace   atomic.Uint64              // likewise
-	loads         *loads[K, V]               // nil before the first
-	spare         atomic.Pointer[load[K, V]] // for the next load; it may be of another shard
-	order         eviction.Policy            // nil while there is no limit of any kind
-	born          []clock.Moment             // when values were stored, if the cache keeps their ages
-	due           []clock.Deadline           // when they are to be loaded anew, with Refresh or Grace; see due.go
-	moved         *table[K, V]               // the larger table, once the shard is split
+	slots   slots
+	tally   tally
+	turn    turn
+	pending pending[K, V]
 
-	lost lost.Keys
-
-	restored uint64 // entries stored by Restore
-
-	sink uint32 // of no meaning: without it the compiler would drop what prefetches read
-
-	// evictable counts the entries with a weight above 0, in a cache that weighs. It
-	// changes under the lock; other shards that need room read it without.
-	evictable atomic.Int32
-
-	// earlier has the entries that the next tick looks at: nil without any. It makes the
-	// shard 512 bytes: no two shards share a cache line.
-	earlier *earlier
-}
-
-const (
-	freeSlots = math.MinInt64 // a deadline from here on is none: it says which slot is the next free one
-	unused    = 0             // the slot is free, and so are all that follow
-)
+	limited  bool  // entries take their weight, or 1, from the budget
+	noted    bool  // the cache has a watch or keeps ages: one check for a Set without them
+	closed   bool  // stores nothing, and begins no load to share
+	reported bool  // an event was queued during this hold of lock
+	split    bool  // its entries are in the shards of moved
+	strain   int16 // by writes that had to wait, while the table is growing
+} // of 512 bytes: no two shards share a cache line
 
 // An entry of a shard. In a free slot key and value are zero, and deadline is freeSlots
 // plus the next free slot. A slot that was never used is all zero: its memory is not
@@ -152,26 +123,15 @@ func (s *shard[K, V]) markIfPassed(i uint32) bool {
 	}
 }
 
-// A value in Grace has expired, but may stand in. Its deadline is still the one by TTL, so
-// all methods but the Takes find it expired, as in a cache without Grace. The wheel visits
-// at the deadline and postpones the task to the end of Grace. Setting the task there at once
-// would save a visit, but the horizon reaches only to the next visit, so every read would
-// read the clock.
-
-// removalTime returns when entry i is removed: at its deadline or, if that is by TTL, at the
-// end of Grace.
-func (s *shard[K, V]) removalTime(i uint32) int64 {
-	t := clock.TimeOf(s.entries[i].deadline.Get())
-	if s.common.time.grace == 0 || s.caps != nil && t < s.caps[i] {
-		return t
-	}
-	return clock.After(t, s.common.time.grace)
-}
-
 // checkGone reports whether entry i has expired and is not in Grace any more. Like checkExpired
 // it marks an entry that has expired.
 func (s *shard[K, V]) checkGone(i uint32) bool {
-	return s.checkExpired(i) && (s.common.time.grace == 0 || s.common.time.clock.Passed(s.removalTime(i)))
+	return s.checkExpired(i) && (s.common.time.grace == 0 || s.common.time.clock.Passed(s.end(i)))
+}
+
+// end returns when entry i is removed: at its deadline, or at the end of Grace.
+func (s *shard[K, V]) end(i uint32) int64 {
+	return s.lives.end(i, &s.entries[i].deadline, s.common.time.grace)
 }
 
 // causeOr returns the cause for which entry i is removed: Expired if its deadline and
@@ -189,14 +149,6 @@ func (s *shard[K, V]) findUsable(h uint64, key K) (i uint32, ok bool) {
 	return i, ok && !s.checkGone(i)
 }
 
-// weight returns the weight of entry i.
-func (s *shard[K, V]) weight(i uint32) uint32 {
-	if s.weights == nil {
-		return 1
-	}
-	return s.weights[i]
-}
-
 // unlock releases the lock for writing. It reports whether an event was queued while it
 // was held: then settle must follow. It writes reported only if that is set: a write would
 // take the cache line from other processors.
@@ -212,13 +164,60 @@ func (s *shard[K, V]) unlock() (reported bool) {
 // hashOf returns the hash of the key of entry i.
 func (s *shard[K, V]) hashOf(i uint32) uint64 { return s.common.hasher.Hash(s.entries[i].key) }
 
-// countMiss counts a miss of a key with hash h that has no entry. The lock must be held, at
-// least for reading.
-func (s *shard[K, V]) countMiss(h uint64) {
-	switch s.lost.Miss(h) {
-	case lost.Expired:
-		s.missesExpired.Add(1)
-	case lost.Evicted:
-		s.missesEvicted.Add(1)
+// setLife gives entry i a life, and a task in the ring if it is to expire.
+func (s *shard[K, V]) setLife(i uint32, l life) {
+	if t := &s.common.time; s.lives.set(i, &s.entries[i].deadline, l, t) {
+		s.setTask(i, t.tickAt(l.deadline))
+	}
+}
+
+// setTask makes the ring visit entry i at a tick.
+func (s *shard[K, V]) setTask(i uint32, tick int64) {
+	if s.lives.ring == nil {
+		s.lives.makeTasks(s.common.size.ringSlots(len(s.common.table.Load().shards)), len(s.entries))
+	}
+	s.lives.setTask(i, tick, &s.common.time)
+}
+
+// use marks entry i as used.
+func (s *shard[K, V]) use(i uint32) {
+	if s.marks != nil {
+		s.marks.Mark(i)
+	}
+}
+
+// useAt is use of an entry that has not expired, by a caller that holds the lock for
+// writing: it also postpones the end of idleness. It returns false if that has come.
+func (s *shard[K, V]) useAt(i uint32, h uint64) bool {
+	s.use(i)
+	return s.common.time.idle == 0 || s.lives.slide(i, &s.entries[i].deadline, h, &s.common.time)
+}
+
+// moveEarlier moves the tasks of at most n of the entries in earlier that the ring would visit too
+// late. It returns done when this tick has no more of them.
+func (s *shard[K, V]) moveEarlier(tick int64, n int) (done bool) {
+	e, t := s.lives.earlier, &s.common.time
+	if e == nil || e.passed == tick {
+		return true
+	}
+	done = e.pass(tick, n, func(i uint32) {
+		if !s.entries[i].live() {
+			return
+		}
+		if at := clock.TimeOf(s.entries[i].deadline.Get()); at != clock.Never && !s.lives.visitsBy(i, at, t) {
+			s.lives.visitBy(s.lives.ring.Set(i, t.tickAt(at)), t) // perhaps at this tick, to which the ring has yet to advance
+		}
+	})
+	if done && !e.any() {
+		s.lives.earlier = nil
+	}
+	return done
+}
+
+// moveAllEarlier is moveEarlier for all entries, whatever this tick has passed.
+func (s *shard[K, V]) moveAllEarlier() {
+	if s.lives.earlier != nil {
+		s.lives.earlier.next = 0
+		s.moveEarlier(noTick, len(s.entries))
 	}
 }

@@ -1,6 +1,8 @@
 package cache
 
 import (
+	"context"
+	"io"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -44,7 +46,7 @@ func TestIdleRingCatchesUp(t *testing.T) {
 		c.SetWithExpire(1, 1, time.Second)
 		time.Sleep(10 * time.Hour)
 		c.SetWithExpire(1, 1, time.Second)
-		if now, want := c.common.table.Load().shards[0].ring.Now(), int64(10*time.Hour/c.common.time.tick); now < want-1 {
+		if now, want := c.common.table.Load().shards[0].lives.ring.Now(), int64(10*time.Hour/c.common.time.tick); now < want-1 {
 			t.Errorf("the ring is at tick %d, want %d", now, want)
 		}
 	})
@@ -103,4 +105,32 @@ func TestReserveAll(t *testing.T) {
 	if b.reserve(1) || b.reserve(0) {
 		t.Error("a budget that is overdrawn has something left")
 	}
+}
+
+// TestRecordLeavesNothing checks that after a recording the cache is as before, so that
+// operations take no longer, and that hot keys and estimates go on meanwhile.
+func TestRecordLeavesNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, o := range []Options[int, int]{{Limit: 10}, {Limit: 10, Ages: true}, {Limit: 10, WhatIf: true, HotKeys: 3}} {
+			c := Must(o)
+			before := c.common.watch.Load()
+			ctx, cancel := context.WithCancel(t.Context())
+			go c.Record(ctx, io.Discard, 1)
+			synctest.Wait()
+			for range 2000 {
+				c.Get(1)
+			}
+			if !c.common.table.Load().shards[0].noted || c.common.watch.Load().record == nil {
+				t.Error("it does not record")
+			}
+			cancel()
+			synctest.Wait()
+			if c.common.watch.Load() != before || c.common.table.Load().shards[0].noted != (o.Ages || before != nil) {
+				t.Errorf("%+v: the watch is %v, and noted %v", o, c.common.watch.Load(), c.common.table.Load().shards[0].noted)
+			}
+			if o.HotKeys > 0 && (len(c.HotKeys()) != 1 || c.Stats().WhatIf.Gets != 2000) {
+				t.Errorf("hot keys %v, what if %+v", c.HotKeys(), c.Stats().WhatIf)
+			}
+		}
+	})
 }

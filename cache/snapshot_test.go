@@ -1,4 +1,4 @@
-package cache
+package cache_test
 
 import (
 	"bytes"
@@ -7,17 +7,17 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"math/rand/v2"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"pgregory.net/rapid"
+
+	"github.com/pinwheel-cache/pinwheel/cache"
 )
 
 func encodeInts(dst []byte, key, value int) ([]byte, error) {
@@ -29,7 +29,7 @@ func decodeInts(b []byte) (key, value int, err error) {
 	return key, value, err
 }
 
-func saved(t rapid.TB, c *Cache[int, int]) []byte {
+func saved(t rapid.TB, c *cache.Cache[int, int]) []byte {
 	t.Helper()
 	var file bytes.Buffer
 	if err := c.Save(&file, encodeInts); err != nil {
@@ -40,8 +40,8 @@ func saved(t rapid.TB, c *Cache[int, int]) []byte {
 
 // setWallClock moves the wall clock for the rest of a test.
 func setWallClock(t *testing.T, by time.Duration) {
-	wallClock = func() time.Time { return time.Now().Add(by) }
-	t.Cleanup(func() { wallClock = time.Now })
+	*cache.WallClock = func() time.Time { return time.Now().Add(by) }
+	t.Cleanup(func() { *cache.WallClock = time.Now })
 }
 
 // TestSaveAndRestore checks that values, deadlines and weights come back, in caches with
@@ -49,10 +49,10 @@ func setWallClock(t *testing.T, by time.Duration) {
 func TestSaveAndRestore(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		synctest.Test(t, func(*testing.T) {
-			o := Options[int, int]{
+			o := cache.Options[int, int]{
 				Expire: rapid.SampledFrom([]time.Duration{0, time.Minute}).Draw(r, "expire"),
 				Idle:   rapid.SampledFrom([]time.Duration{0, time.Hour}).Draw(r, "idle"),
-				Policy: rapid.SampledFrom([]Policy{LRU, Adaptive}).Draw(r, "policy"),
+				Policy: rapid.SampledFrom([]cache.Policy{cache.LRU, cache.Adaptive}).Draw(r, "policy"),
 				Schema: rapid.StringN(0, 20, -1).Draw(r, "schema"),
 			}
 			switch rapid.IntRange(0, 2).Draw(r, "limit") {
@@ -61,8 +61,8 @@ func TestSaveAndRestore(t *testing.T) {
 			case 2:
 				o.MaxWeight, o.Weigh = 10_000, func(_, v int) uint32 { return uint32(v) }
 			}
-			from, to := Must(o), Must(o)
-			from.setShards(rapid.SampledFrom([]int{1, 4}).Draw(r, "shards"))
+			from, to := cache.Must(o), cache.Must(o)
+			from.SetShards(rapid.SampledFrom([]int{1, 4}).Draw(r, "shards"))
 			want := map[int]time.Duration{}
 			for range rapid.IntRange(0, 300).Draw(r, "sets") {
 				k := rapid.IntRange(0, 400).Draw(r, "key")
@@ -91,7 +91,7 @@ func TestSaveAndRestore(t *testing.T) {
 					r.Fatalf("Entry(%d) = %+v, %v; want %d with %v left", k, e, ok, k%7, left)
 				}
 			}
-			if err := to.check(); err != nil {
+			if err := to.Check(); err != nil {
 				r.Fatal(err)
 			}
 		})
@@ -101,10 +101,10 @@ func TestSaveAndRestore(t *testing.T) {
 // TestSnapshotsAreColdestFirst checks that a smaller cache that restores a snapshot keeps
 // the entries used last.
 func TestSnapshotsAreColdestFirst(t *testing.T) {
-	for _, policy := range []Policy{LRU, Adaptive} {
+	for _, policy := range []cache.Policy{cache.LRU, cache.Adaptive} {
 		for _, shards := range []int{1, 8} {
-			from := Must(Options[int, int]{Limit: 4000, Policy: policy})
-			from.setShards(shards)
+			from := cache.Must(cache.Options[int, int]{Limit: 4000, Policy: policy})
+			from.SetShards(shards)
 			for k := range 12_000 {
 				from.Set(k, k)
 				for hot := range 300 {
@@ -114,7 +114,7 @@ func TestSnapshotsAreColdestFirst(t *testing.T) {
 					}
 				}
 			}
-			to := Must(Options[int, int]{Limit: 1000, OnRemove: func(e Event[int, int]) { t.Errorf("told %+v", e) }})
+			to := cache.Must(cache.Options[int, int]{Limit: 1000, OnRemove: func(e cache.Event[int, int]) { t.Errorf("told %+v", e) }})
 			n, err := to.Restore(bytes.NewReader(saved(t, from)), decodeInts)
 			if err != nil || n != 1000 || to.Len() != 1000 {
 				t.Errorf("Restore = %d, %v; %d entries", n, err, to.Len())
@@ -140,12 +140,12 @@ func TestSnapshotsAreColdestFirst(t *testing.T) {
 // TestMarksComeBack checks that entries used before a Save are passed over by eviction
 // after the Restore.
 func TestMarksComeBack(t *testing.T) {
-	from := Must(Options[int, int]{Limit: 10})
+	from := cache.Must(cache.Options[int, int]{Limit: 10})
 	for k := range 10 {
 		from.Set(k, k)
 	}
 	from.Get(0)
-	to := Must(Options[int, int]{Limit: 10})
+	to := cache.Must(cache.Options[int, int]{Limit: 10})
 	if _, err := to.Restore(bytes.NewReader(saved(t, from)), decodeInts); err != nil {
 		t.Fatal(err)
 	}
@@ -164,13 +164,13 @@ func TestMarksComeBack(t *testing.T) {
 // way.
 func TestRestoreChangesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		from := Must(Options[int, int]{})
+		from := cache.Must(cache.Options[int, int]{})
 		for k := range 4 {
 			from.Set(k, 100+k)
 		}
 		file := saved(t, from)
 		var events atomic.Int32
-		to := Must(Options[int, int]{OnRemove: func(Event[int, int]) { events.Add(1) }, Negative: forASecond})
+		to := cache.Must(cache.Options[int, int]{OnRemove: func(cache.Event[int, int]) { events.Add(1) }, Negative: forASecond})
 		to.Set(0, 7)
 		if _, err := to.Take(3, func() (int, error) { return 0, errNotFound }); err != errNotFound {
 			t.Error(err)
@@ -208,7 +208,7 @@ func TestRestoreEvictsNothing(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		synctest.Test(t, func(t *testing.T) {
 			limit := rapid.IntRange(1, 30).Draw(r, "limit")
-			o := Options[int, int]{Expire: time.Minute, Grace: time.Hour, Policy: rapid.SampledFrom([]Policy{LRU, Adaptive}).Draw(r, "policy")}
+			o := cache.Options[int, int]{Expire: time.Minute, Grace: time.Hour, Policy: rapid.SampledFrom([]cache.Policy{cache.LRU, cache.Adaptive}).Draw(r, "policy")}
 			size := func(int, int) uint32 { return 1 }
 			switch rapid.SampledFrom([]string{"entries", "weight", "none"}).Draw(r, "limits") {
 			case "entries":
@@ -219,7 +219,7 @@ func TestRestoreEvictsNothing(t *testing.T) {
 			default:
 				limit = 1000
 			}
-			from := Must(Options[int, int]{Limit: 1000, Expire: time.Hour})
+			from := cache.Must(cache.Options[int, int]{Limit: 1000, Expire: time.Hour})
 			for k := range rapid.IntRange(0, 60).Draw(r, "saved") {
 				from.SetWithExpire(k, -k, rapid.SampledFrom([]time.Duration{0, time.Second, time.Hour}).Draw(r, "ttl"))
 			}
@@ -227,8 +227,8 @@ func TestRestoreEvictsNothing(t *testing.T) {
 			time.Sleep(time.Second)
 
 			var events atomic.Int32
-			o.OnRemove = func(Event[int, int]) { events.Add(1) }
-			to := Must(o)
+			o.OnRemove = func(cache.Event[int, int]) { events.Add(1) }
+			to := cache.Must(o)
 			want, room := map[int]int{}, limit
 			for _, k := range rapid.SliceOfNDistinct(rapid.IntRange(0, 60), 0, min(limit, 30), rapid.ID).Draw(r, "present") {
 				if n := int(size(k, 0)); n <= room {
@@ -259,7 +259,7 @@ func TestRestoreEvictsNothing(t *testing.T) {
 			}
 			got := map[int]int{}
 			for k := range 61 {
-				if v, ok := to.standIn(k); ok {
+				if v, err := to.Take(k, func() (int, error) { return 0, errDown }); err == nil {
 					got[k] = v
 				}
 			}
@@ -267,10 +267,10 @@ func TestRestoreEvictsNothing(t *testing.T) {
 			if s := to.Stats(); !maps.Equal(got, want) || events.Load() != 0 || s.Restored != uint64(restored) || s.Sets != uint64(len(want)-restored) {
 				r.Fatalf("the cache has %v, want %v; %d events, %d sets, %d restored", got, want, events.Load(), s.Sets, s.Restored)
 			}
-			if err := to.check(); err != nil {
+			if err := to.Check(); err != nil {
 				r.Fatal(err)
 			}
-			mustClose(t, to)
+			cache.MustClose(t, to)
 		})
 	})
 }
@@ -279,12 +279,12 @@ func TestRestoreEvictsNothing(t *testing.T) {
 // of the snapshot: an old value that a load finds Unchanged.
 func TestRestoreBesideChanges(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		from := Must(Options[int, int]{})
+		from := cache.Must(cache.Options[int, int]{})
 		for k := range 2 {
 			from.Set(k, 100+k)
 		}
 		file := saved(t, from)
-		to := Must(Options[int, int]{Expire: time.Minute, Grace: time.Hour})
+		to := cache.Must(cache.Options[int, int]{Expire: time.Minute, Grace: time.Hour})
 		restore := func() {
 			if _, err := to.Restore(bytes.NewReader(file), decodeInts); err != nil {
 				t.Error(err)
@@ -293,7 +293,7 @@ func TestRestoreBesideChanges(t *testing.T) {
 		for k, takes := range []time.Duration{0, 2 * time.Hour} { // longer than Grace: the old value goes
 			to.Set(k, k+1)
 			time.Sleep(time.Minute)
-			v, err := to.TakeWith(t.Context(), k, func(_ context.Context, l *Load[int]) (int, error) {
+			v, err := to.TakeWith(t.Context(), k, func(_ context.Context, l *cache.Load[int]) (int, error) {
 				time.Sleep(takes)
 				restore()
 				l.Unchanged = true
@@ -310,7 +310,7 @@ func TestRestoreBesideChanges(t *testing.T) {
 
 // TestRestoreIsNoSet asks for statistics while a cache is restored: Sets stays as it is.
 func TestRestoreIsNoSet(t *testing.T) {
-	from, to := Must(Options[int, int]{}), Must(Options[int, int]{})
+	from, to := cache.Must(cache.Options[int, int]{}), cache.Must(cache.Options[int, int]{})
 	for k := range 1000 {
 		from.Set(k, k)
 	}
@@ -331,11 +331,11 @@ func TestRestoreIsNoSet(t *testing.T) {
 func TestClocksThatAreSet(t *testing.T) {
 	for by, want := range map[time.Duration]time.Duration{0: time.Hour, -24 * time.Hour: time.Hour, 30 * time.Minute: 30 * time.Minute, time.Hour: 0, 24 * time.Hour: 0} {
 		synctest.Test(t, func(t *testing.T) {
-			from := Must(Options[int, int]{Expire: time.Hour})
+			from := cache.Must(cache.Options[int, int]{Expire: time.Hour})
 			from.Set(1, 1)
 			file := saved(t, from)
 			setWallClock(t, by)
-			to := Must(Options[int, int]{Expire: time.Hour})
+			to := cache.Must(cache.Options[int, int]{Expire: time.Hour})
 			n, err := to.Restore(bytes.NewReader(file), decodeInts)
 			if left, ok := to.TTL(1); err != nil || left != want || ok != (want > 0) || n != to.Len() {
 				t.Errorf("clock set by %v: Restore = %d, %v; %v left, want %v", by, n, err, left, want)
@@ -346,13 +346,13 @@ func TestClocksThatAreSet(t *testing.T) {
 
 // TestSnapshotErrors checks that errors of Save and Restore say what was wrong.
 func TestSnapshotErrors(t *testing.T) {
-	from := Must(Options[int, int]{Schema: "v1"})
+	from := cache.Must(cache.Options[int, int]{Schema: "v1"})
 	from.Set(1, 1)
 	file := saved(t, from)
 	failed := errors.New("failed")
 	for want, restore := range map[string]func() (int, error){
 		`Schema of the snapshot is "v1", that of the cache "v2"`: func() (int, error) {
-			return Must(Options[int, int]{Schema: "v2"}).Restore(bytes.NewReader(file), decodeInts)
+			return cache.Must(cache.Options[int, int]{Schema: "v2"}).Restore(bytes.NewReader(file), decodeInts)
 		},
 		"not a snapshot": func() (int, error) { return from.Restore(strings.NewReader("hello, world"), decodeInts) },
 		"decode of entry 1: cache: panicked: oops": func() (int, error) {
@@ -365,7 +365,7 @@ func TestSnapshotErrors(t *testing.T) {
 			return 0, from.Save(&bytes.Buffer{}, func(b []byte, _, _ int) ([]byte, error) { return b, failed })
 		},
 		"Schema has 2000 bytes": func() (int, error) {
-			return 0, Must(Options[int, int]{Schema: strings.Repeat("x", 2000)}).Save(&bytes.Buffer{}, encodeInts)
+			return 0, cache.Must(cache.Options[int, int]{Schema: strings.Repeat("x", 2000)}).Save(&bytes.Buffer{}, encodeInts)
 		},
 	} {
 		if n, err := restore(); n != 0 || err == nil || !strings.Contains(err.Error(), want) {
@@ -374,65 +374,9 @@ func TestSnapshotErrors(t *testing.T) {
 	}
 }
 
-// TestSaveUnderLoad checks that entries that stay are saved exactly once, whatever happens
-// to others.
-func TestSaveUnderLoad(t *testing.T) {
-	for _, policy := range []Policy{LRU, Adaptive} {
-		c := Must(Options[string, int]{Limit: 20_000, Policy: policy})
-		const stay = 2000
-		var writers sync.WaitGroup
-		stop := make(chan struct{})
-		keep := func() {
-			for k := range stay {
-				c.Get("stays " + strconv.Itoa(k))
-			}
-		}
-		for k := range stay {
-			c.Set("stays "+strconv.Itoa(k), k)
-		}
-		for writer := range 2 {
-			writers.Go(func() {
-				random := rand.New(rand.NewPCG(uint64(writer), 0))
-				for n := 0; ; n++ {
-					select {
-					case <-stop:
-						return
-					default:
-					}
-					k := strconv.Itoa(random.IntN(18_000)) // with those that stay no more than the limit
-					if n%3 == 0 {
-						c.Del(k)
-					} else {
-						c.Set(k, 0)
-					}
-				}
-			})
-		}
-		for range 5 {
-			keep()
-			count := map[string]int{}
-			var file bytes.Buffer
-			err := c.Save(&file, func(b []byte, k string, _ int) ([]byte, error) {
-				count[k]++
-				return append(b, k...), nil
-			})
-			if err != nil {
-				t.Fatal(err)
-			}
-			for k := range stay {
-				if n := count["stays "+strconv.Itoa(k)]; n != 1 {
-					t.Fatalf("%v: an entry that stays was saved %d times", policy, n)
-				}
-			}
-		}
-		close(stop)
-		writers.Wait()
-	}
-}
-
 // TestSaveNeedsNoAllocations checks that Save allocates nothing per entry.
 func TestSaveNeedsNoAllocations(t *testing.T) {
-	c := Must(Options[int, int]{Limit: 10_000})
+	c := cache.Must(cache.Options[int, int]{Limit: 10_000})
 	for k := range 10_000 {
 		c.Set(k, k)
 	}
@@ -451,12 +395,12 @@ func TestSaveNeedsNoAllocations(t *testing.T) {
 func TestSaveLeavesOutGraceAndErrors(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		absent := errors.New("no such key")
-		c := Must(Options[int, int]{Expire: time.Minute, Grace: time.Hour, Negative: func(error) time.Duration { return time.Hour }})
+		c := cache.Must(cache.Options[int, int]{Expire: time.Minute, Grace: time.Hour, Negative: func(error) time.Duration { return time.Hour }})
 		c.Set(1, 1)
 		time.Sleep(time.Minute)
 		c.Set(2, 2)
 		_, _ = c.Take(3, func() (int, error) { return 0, absent })
-		restored := Must(Options[int, int]{Grace: time.Hour})
+		restored := cache.Must(cache.Options[int, int]{Grace: time.Hour})
 		if n, err := restored.Restore(bytes.NewReader(saved(t, c)), decodeInts); n != 1 || err != nil {
 			t.Errorf("Restore = %d, %v; want the fresh one", n, err)
 		}

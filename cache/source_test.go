@@ -1,6 +1,7 @@
-package cache
+package cache_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -9,14 +10,15 @@ import (
 	"time"
 	"weak"
 
+	"github.com/pinwheel-cache/pinwheel/cache"
 	"github.com/pinwheel-cache/pinwheel/internal/settle"
 )
 
 // TestSource checks what a cache offers to package stats besides its counts.
 func TestSource(t *testing.T) {
-	c := Must(Options[name, int]{})
+	c := cache.Must(cache.Options[name, int]{})
 	defer c.Close(t.Context())
-	source := sourceOf(weak.Make(c))
+	source := cache.SourceOf(weak.Make(c))
 	if _, err := source.LastError(); err != nil {
 		t.Errorf("a load failed before there was one: %v", err)
 	}
@@ -31,9 +33,9 @@ func TestSource(t *testing.T) {
 	if removed := source.PurgePrefix("7/"); removed != 2 || c.Len() != 2 {
 		t.Errorf("%d removed, and %d are left; want 2 and 2", removed, c.Len())
 	}
-	other := Must(Options[int, int]{})
+	other := cache.Must(cache.Options[int, int]{})
 	defer other.Close(t.Context())
-	if sourceOf(weak.Make(other)).PurgePrefix != nil {
+	if cache.SourceOf(weak.Make(other)).PurgePrefix != nil {
 		t.Error("numbers have prefixes")
 	}
 }
@@ -55,8 +57,8 @@ func shownAndPurged[K comparable](t *testing.T, keys map[K]string) {
 	t.Helper()
 	for key, want := range keys {
 		t.Run(fmt.Sprintf("%T %s", key, want), func(t *testing.T) {
-			c := Must(Options[K, int]{HotKeys: 1})
-			source := sourceOf(weak.Make(c))
+			c := cache.Must(cache.Options[K, int]{HotKeys: 1})
+			source := cache.SourceOf(weak.Make(c))
 			c.Set(key, 1)
 			ask(c, key)
 			hot := source.HotKeys()
@@ -88,14 +90,14 @@ func TestWhatIsShownCanBePurged(t *testing.T) {
 // TestPurgeOfNoKey checks that a text that is no key removes nothing, and that a cache whose keys
 // cannot be read offers no purge by key.
 func TestPurgeOfNoKey(t *testing.T) {
-	c := Must(Options[int, int]{})
+	c := cache.Must(cache.Options[int, int]{})
 	c.Set(0, 1) // which a text that is no key must not remove
-	if n, err := sourceOf(weak.Make(c)).Purge("a"); n != 0 || err == nil || c.Len() != 1 {
+	if n, err := cache.SourceOf(weak.Make(c)).Purge("a"); n != 0 || err == nil || c.Len() != 1 {
 		t.Errorf("Purge of what is no key = %d, %v; %d entries left", n, err, c.Len())
 	}
 
-	all := Must(Options[any, int]{})
-	source := sourceOf(weak.Make(all))
+	all := cache.Must(cache.Options[any, int]{})
+	source := cache.SourceOf(weak.Make(all))
 	if source.Purge != nil || source.HotKeys != nil {
 		t.Error("Purge or HotKeys is offered, but there is none")
 	}
@@ -109,11 +111,11 @@ func TestPurgeOfNoKey(t *testing.T) {
 // TestSourceOfACollectedCache checks that the functions given to package stats do nothing
 // after the cache was collected.
 func TestSourceOfACollectedCache(t *testing.T) {
-	c := Must(withExtras(Options[int, int]{Limit: 10}))
+	c := cache.Must(cache.WithExtras(cache.Options[int, int]{Limit: 10}))
 	w := weak.Make(c)
-	source := sourceOf(w)
+	source := cache.SourceOf(w)
 	c.Set(1, 1)
-	mustClose(t, c)
+	cache.MustClose(t, c)
 	c = nil
 	if !settle.Collected(func() bool { return w.Value() == nil }) {
 		t.Fatal("the extras keep the cache")
@@ -126,5 +128,34 @@ func TestSourceOfACollectedCache(t *testing.T) {
 	}
 	if _, err := source.Purge("x"); err == nil {
 		t.Error("Purge of what is no key returns no error")
+	}
+}
+
+// TestNotFoundIsNoFailure checks that the statistics count a load that sets NotFound as
+// successful, although its callers get the error; but not one that panics, or sets
+// NotFound without an error.
+func TestNotFoundIsNoFailure(t *testing.T) {
+	none := errors.New("none")
+	c := cache.Must(cache.Options[string, int]{})
+	take := func(key string, fetch func(l *cache.Load[int]) (int, error)) error {
+		defer func() { recover() }()
+		_, err := c.TakeWith(context.Background(), key, func(_ context.Context, l *cache.Load[int]) (int, error) { return fetch(l) })
+		return err
+	}
+	if err := take("none", func(l *cache.Load[int]) (int, error) { l.NotFound = true; return 0, none }); err != none {
+		t.Errorf("err = %v", err)
+	}
+	_, lastErr := cache.SourceOf(weak.Make(c)).LastError()
+	if s := c.Stats().Loads; s.OK.Count() != 1 || s.Failed.Count() != 0 || lastErr != nil {
+		t.Errorf("after NotFound: %d ok, %d failed, last failed %v", s.OK.Count(), s.Failed.Count(), lastErr)
+	}
+	take("error", func(l *cache.Load[int]) (int, error) { return 0, none })
+	take("panic", func(l *cache.Load[int]) (int, error) { l.NotFound = true; panic("panic") })
+	take("value", func(l *cache.Load[int]) (int, error) { l.NotFound = true; return 1, nil })
+	if s := c.Stats().Loads; s.OK.Count() != 2 || s.Failed.Count() != 2 {
+		t.Errorf("%d ok, %d failed; want 2 and 2", s.OK.Count(), s.Failed.Count())
+	}
+	if _, ok := c.Get("value"); !ok {
+		t.Error("a value that came with NotFound is not kept")
 	}
 }

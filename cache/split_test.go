@@ -64,8 +64,7 @@ func TestShardsForProcessors(t *testing.T) {
 	}
 }
 
-// TestManyProcessors checks that with many processors the table grows in steps, and does
-// not shrink when there are fewer.
+// TestManyProcessors checks that with many processors the table grows in steps.
 func TestManyProcessors(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(64))
 	c := Must(Options[int, int]{})
@@ -145,9 +144,9 @@ func TestSplitKeepsOrder(t *testing.T) {
 			heat uint8
 		}
 		order := func(s *shard[int, int], with func(int) bool) (places []place) {
-			for i := range s.order.All() {
+			for i := range s.turn.order.All() {
 				if key := s.entries[i].key; with(key) {
-					places = append(places, place{key, s.order.Heat(i)})
+					places = append(places, place{key, s.turn.order.Heat(i)})
 				}
 			}
 			return places
@@ -173,53 +172,6 @@ func TestSplitKeepsOrder(t *testing.T) {
 		if err := c.check(); err != nil {
 			t.Errorf("%v: %v", policy, err)
 		}
-	}
-}
-
-// TestSplitBesideLoad checks that a load, a Compute and a DelFunc under way go on in the
-// new shards after a split.
-func TestSplitBesideLoad(t *testing.T) {
-	for name, change := range map[string]struct {
-		do   func(c *Cache[int, int])
-		kept bool
-	}{
-		"nothing": {func(*Cache[int, int]) {}, true},
-		"Set":     {func(c *Cache[int, int]) { c.Set(1, 7) }, false},
-		"Del":     {func(c *Cache[int, int]) { c.Del(1) }, false},
-		"Clear":   {func(c *Cache[int, int]) { c.Clear() }, false},
-		"DelFunc": {func(c *Cache[int, int]) { c.DelFunc(func(int, int) bool { return true }) }, false},
-	} {
-		t.Run(name, func(t *testing.T) {
-			c := Must(Options[int, int]{})
-			v, err := c.Take(1, func() (int, error) {
-				c.splitInto(4)
-				change.do(c)
-				c.splitInto(4)
-				return 5, nil
-			})
-			if v != 5 || err != nil {
-				t.Errorf("Take = %d, %v", v, err)
-			}
-			if v, _ := c.Peek(1); (v == 5) != change.kept {
-				t.Errorf("the value is %d, kept is to be %v", v, change.kept)
-			}
-			c.Set(1, 10)
-			calls := 0
-			v, _ = c.Compute(1, func(old int, _ bool) (int, Op) {
-				if calls++; calls == 1 {
-					c.splitInto(2)
-					change.do(c)
-				}
-				return old + 1, OpSet
-			})
-			if again := calls == 2; again == change.kept {
-				t.Errorf("Compute called its function %d times", calls)
-			}
-			if got, _ := c.Peek(1); got != v {
-				t.Errorf("the value is %d, Compute returned %d", got, v)
-			}
-			wantWhole(t, c)
-		})
 	}
 }
 

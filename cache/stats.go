@@ -13,6 +13,7 @@ import (
 	"weak"
 
 	"github.com/pinwheel-cache/pinwheel/cache/internal/keytext"
+	"github.com/pinwheel-cache/pinwheel/internal/sources"
 	"github.com/pinwheel-cache/pinwheel/stats"
 )
 
@@ -32,23 +33,15 @@ func (c *Cache[K, V]) Stats() stats.Snapshot {
 func (c *Cache[K, V]) counted() stats.Snapshot {
 	total := stats.Snapshot{
 		Limit: int(c.common.size.limit.Load()),
-		Loads: stats.Loads{
-			OK:      c.loadsOK.Histogram(),
-			Failed:  c.loadsFailed.Histogram(),
-			Waiters: c.waiters.Load(),
-
-			Queued:    int(c.common.loads.permits.waiting.Load()),
-			Abandoned: c.common.loads.abandoned.Load(),
-			Refreshes: c.common.loads.renewals.stats(),
-		},
+		Loads: c.common.loads.stats(),
 	}
 	if c.common.negatives != nil {
 		total.Negatives = c.common.negatives.len()
 	}
-	total.Expiry.Lateness = c.common.observers.lateness.Histogram()
-	total.EvictedAge = c.common.observers.evictedAge.Histogram()
-	if w := c.common.watch.Load(); w != nil && w.ghosts != nil {
-		total.WhatIf = stats.WhatIf(w.ghosts.Counts())
+	total.Expiry.Lateness = stats.Histogram(c.common.observers.lateness.Histogram())
+	total.EvictedAge = stats.Histogram(c.common.observers.evictedAge.Histogram())
+	if w := c.common.watch.Load(); w != nil && w.shadows != nil {
+		total.WhatIf = stats.WhatIf(w.shadows.Counts())
 	}
 	if w := c.common.watch.Load(); w != nil && w.hot != nil {
 		total.HottestShare = w.hot.Hottest()
@@ -64,7 +57,7 @@ func (c *Cache[K, V]) counted() stats.Snapshot {
 	for s := range c.common.all() {
 		s.lock.Lock()
 		s.addTo(&total)
-		stuck := s.loading > 0 || s.late(now)
+		stuck := s.pending.loading > 0 || s.lives.late(now, &s.common.time)
 		s.lock.Unlock()
 		if stuck {
 			r := s.lock.RLock() // for reading: when a database or callbacks hang, this takes long
@@ -73,39 +66,29 @@ func (c *Cache[K, V]) counted() stats.Snapshot {
 		}
 	}
 	// Every value stored was removed or is an entry.
-	total.Sets = total.Removals.Total() + uint64(total.Entries) - total.Restored
+	total.Sets += uint64(total.Entries) - total.Restored
 	return total
 }
 
 // addStuck adds the loads that run, and the entries whose removal is late. The lock must
 // be held, at least for reading.
 func (s *shard[K, V]) addStuck(total *stats.Snapshot, now int64) {
-	for l := range s.allLoads() {
+	for l := range s.pending.all() {
 		if !l.member {
 			total.Loads.Running++
 		}
 		total.Loads.Oldest = max(total.Loads.Oldest, time.Duration(now-l.began))
 	}
-	if s.late(now) {
+	if s.lives.late(now, &s.common.time) {
 		total.Expiry.Overdue += s.overdue(now)
 	}
-}
-
-// late reports whether the ring is late by more than a tick or two. The lock must be held,
-// at least for reading.
-func (s *shard[K, V]) late(now int64) bool {
-	if s.ring == nil {
-		return false
-	}
-	next, ok := s.ring.NextVisit()
-	return ok && next+2 <= now/int64(s.common.time.tick)
 }
 
 // overdue returns how many entries have a deadline that has passed. The lock must be held,
 // at least for reading.
 func (s *shard[K, V]) overdue(now int64) (n int) {
 	for i := range s.entries {
-		if _, ok := s.ring.Due(uint32(i)); ok && s.removalTime(uint32(i)) <= now {
+		if _, ok := s.lives.ring.Due(uint32(i)); ok && s.end(uint32(i)) <= now {
 			n++
 		}
 	}
@@ -117,20 +100,20 @@ func (s *shard[K, V]) addTo(total *stats.Snapshot) {
 	hits, misses := s.lock.Counts()
 	total.Hits += hits
 	total.Misses += misses
-	total.MissesExpired += s.missesExpired.Load()
-	total.MissesEvicted += s.missesEvicted.Load()
-	total.HitsInGrace += s.hitsInGrace.Load()
-	total.Entries += s.len
-	total.Restored += s.restored
+	s.tally.addTo(total)
+	total.Entries += s.slots.len
+	for _, n := range s.removals {
+		total.Sets += n
+	}
 	removed := func(cause Cause) uint64 { return s.removals[cause-Expired] }
 	total.Removals.Expired += removed(Expired)
 	total.Removals.Evicted += removed(Evicted)
 	total.Removals.Deleted += removed(Deleted)
 	total.Removals.Replaced += removed(Replaced)
 	total.Removals.Cleared += removed(Cleared)
-	if s.ring != nil {
-		total.Expiry.Pending += s.ring.Len()
-		total.Expiry.Tombstones += s.ring.Tombstones()
+	if s.lives.ring != nil {
+		total.Expiry.Pending += s.lives.ring.Len()
+		total.Expiry.Tombstones += s.lives.ring.Tombstones()
 	}
 }
 
@@ -139,10 +122,10 @@ func (c *Cache[K, V]) register(o Options[K, V]) {
 	w := weak.Make(c)
 	source := sourceOf(w)
 	source.Name, source.Failures = o.Name, o.Failures
-	source.Settings = stats.Settings{
+	source.Settings = sources.Settings{
 		Expire: o.Expire, Idle: o.Idle, Jitter: o.Jitter, Timeout: o.Timeout, MaxLoads: o.MaxLoads, Policy: o.Policy.String(),
 	}
-	c.name, c.unregister = stats.Register(source)
+	c.name, c.unregister = sources.Register(source)
 	runtime.AddCleanup(c, func(unregister func()) { unregister() }, c.unregister)
 }
 
@@ -151,8 +134,8 @@ var errGone = errors.New("cache: the cache was garbage-collected: keep a referen
 
 // sourceOf returns the functions by which package stats reads a cache. They do not keep the
 // cache alive.
-func sourceOf[K comparable, V any](w weak.Pointer[Cache[K, V]]) stats.CacheSource {
-	source := stats.CacheSource{
+func sourceOf[K comparable, V any](w weak.Pointer[Cache[K, V]]) sources.Cache[stats.Snapshot] {
+	source := sources.Cache[stats.Snapshot]{
 		Snapshot: func() (s stats.Snapshot, alive bool) {
 			if c := w.Value(); c != nil {
 				return c.Stats(), true
@@ -169,7 +152,7 @@ func sourceOf[K comparable, V any](w weak.Pointer[Cache[K, V]]) stats.CacheSourc
 	}
 	source.LastError = func() (at time.Time, err error) {
 		if c := w.Value(); c != nil {
-			if failed := c.lastFailed.Load(); failed != nil {
+			if failed := c.common.loads.lastFailed.Load(); failed != nil {
 				return failed.at, failed.err
 			}
 		}
@@ -182,7 +165,7 @@ func sourceOf[K comparable, V any](w weak.Pointer[Cache[K, V]]) stats.CacheSourc
 		return errGone
 	}
 	if watch := w.Value().common.watch.Load(); watch != nil && watch.hot != nil {
-		source.HotKeys = func() []stats.HotKey {
+		source.HotKeys = func() []sources.HotKey {
 			if c := w.Value(); c != nil {
 				return c.hotKeysAsText()
 			}

@@ -1,18 +1,22 @@
-package cache
+package cache_test
 
 import (
 	"context"
 	"errors"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/pinwheel-cache/pinwheel/cache"
+	"github.com/pinwheel-cache/pinwheel/stats"
 )
 
 // TestStatsOfALoadThatHangs checks that the statistics show a load that hangs, and callers
 // that gave up.
 func TestStatsOfALoadThatHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := Must(Options[int, int]{Limit: 100})
+		c := cache.Must(cache.Options[int, int]{Limit: 100})
 		defer c.Close(t.Context())
 		release := make(chan struct{})
 		fetch := func(context.Context) (int, error) { <-release; return 1, nil }
@@ -58,9 +62,9 @@ func TestStatsOfALoadThatHangs(t *testing.T) {
 func TestStatsOfACallbackThatHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
-		c := Must(Options[int, int]{
+		c := cache.Must(cache.Options[int, int]{
 			Expire: time.Minute, Workers: 2,
-			OnRemove: func(e Event[int, int]) { <-release },
+			OnRemove: func(e cache.Event[int, int]) { <-release },
 		})
 		const entries = 10_000
 		for key := range entries {
@@ -90,6 +94,30 @@ func TestStatsOfACallbackThatHangs(t *testing.T) {
 		if s.Callbacks.Running != 0 || s.Callbacks.Oldest != 0 || s.Expiry.Overdue != 0 || s.Entries != 0 || s.Expiry.Lateness.Quantile(1) < 30*time.Second {
 			t.Errorf("afterwards: %+v, %d overdue of %d, at most %v late", s.Callbacks, s.Expiry.Overdue, s.Entries, s.Expiry.Lateness.Quantile(1))
 		}
-		mustClose(t, c)
+		cache.MustClose(t, c)
 	})
+}
+
+// TestAmend checks that what the option Amend adds is in Stats and in package stats.
+func TestAmend(t *testing.T) {
+	c := cache.Must(cache.Options[int, int]{Name: "amended", Amend: func(s *stats.Snapshot) { s.Misses += 10; s.Near.Changes = 3 }})
+	defer c.Close(context.Background())
+	c.Get(1)
+	all := stats.Caches()
+	i := slices.IndexFunc(all, func(n stats.Named[stats.Snapshot]) bool { return n.Name == "amended" })
+	if i < 0 {
+		t.Fatalf("it is not among %v", all)
+	}
+	for _, s := range []stats.Snapshot{c.Stats(), all[i].Snapshot} {
+		if s.Misses != 11 || s.Near.Changes != 3 {
+			t.Errorf("%+v", s)
+		}
+	}
+}
+
+// TestStatsOfANewCache: the zero Snapshot is that of a new cache, also to ==.
+func TestStatsOfANewCache(t *testing.T) {
+	if got := cache.Must(cache.Options[int, int]{}).Stats(); got != (stats.Snapshot{}) {
+		t.Errorf("the statistics of a new cache are %+v", got)
+	}
 }

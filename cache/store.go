@@ -58,7 +58,7 @@ func (s *shard[K, V]) put(u *update[K, V]) (missing uint64) {
 
 // putAt is put after find: if found, i is the entry of the key.
 func (s *shard[K, V]) putAt(i uint32, found bool, u *update[K, V]) (missing uint64) {
-	s.breakFences(u.hash, u.key)
+	s.change(u.hash, u.key)
 	if s.closed || !s.common.hasher.Reflexive(u.key) {
 		return 0
 	}
@@ -76,7 +76,7 @@ func (s *shard[K, V]) putAt(i uint32, found bool, u *update[K, V]) (missing uint
 		u.reserved--
 		i = s.insert(u.hash, u.key, u.value, 1)
 	case s.limited && !s.common.size.budget.reserve(1):
-		if s.len == 0 {
+		if s.slots.len == 0 {
 			return 1
 		}
 		i = s.takeOver(u.hash, u.key, u.value)
@@ -96,8 +96,8 @@ func (s *shard[K, V]) takeOver(h uint64, key K, value V) uint32 {
 	s.noteRemoval(i, old, cause)
 	s.index.Remove(old, i)
 	s.index.Insert(h, i)
-	s.lost.Forget(h)
-	s.order.Replace(i, h)
+	s.tally.lost.Forget(h)
+	s.turn.order.Replace(i, h)
 	e.key, e.value = key, value
 	return i
 }
@@ -105,22 +105,24 @@ func (s *shard[K, V]) takeOver(h uint64, key K, value V) uint32 {
 // add stores a value for a key that has no entry, for a Set in a simple cache. It returns false,
 // and changes nothing, if that affects more than the entry, the one that it evicts, and fences.
 func (s *shard[K, V]) add(h uint64, key K, value V, deadline int64) bool {
-	if s.closed || s.noted || s.loading > 0 || !s.common.hasher.Reflexive(key) {
+	if s.closed || s.noted || s.pending.loading > 0 || !s.common.hasher.Reflexive(key) {
 		return false
 	}
 	var i uint32
 	switch {
-	case s.limited && s.common.size.budget.full() && s.len > 0:
+	case s.limited && s.common.size.budget.full() && s.slots.len > 0:
 		i = s.takeOver(h, key, value)
 	case !s.limited || s.common.size.budget.reserve(1):
 		i = s.insert(h, key, value, 1)
 	default: // other shards must make room
 		return false
 	}
-	if s.fences != nil {
-		s.fences.breakOn(h)
+	if s.pending.fences != nil {
+		s.pending.fences.breakOn(h)
 	}
-	s.setLife(i, life{deadline, deadline, clock.Never})
+	if t := &s.common.time; s.lives.set(i, &s.entries[i].deadline, life{deadline, deadline, clock.Never}, t) { // setLife, inlined
+		s.setTask(i, t.tickAt(deadline))
+	}
 	return true
 }
 
@@ -130,11 +132,8 @@ func (s *shard[K, V]) insert(h uint64, key K, value V, weight uint32) uint32 {
 	e := &s.entries[i]
 	e.key, e.value = key, value
 	s.index.Insert(h, i)
-	s.lost.Forget(h)
-	if s.weights != nil {
-		s.weights[i] = weight
-	}
-	s.enlist(i, h)
+	s.tally.lost.Forget(h)
+	s.turn.insert(i, h, weight)
 	return i
 }
 
@@ -157,8 +156,7 @@ func (s *shard[K, V]) putWeighed(i uint32, found bool, u *update[K, V]) (missing
 	}
 	if found {
 		s.replace(i, u)
-		s.order.Reweigh(i, u.weight)
-		s.weights[i] = u.weight
+		s.turn.reweigh(i, u.weight)
 	} else {
 		i = s.insert(u.hash, u.key, u.value, u.weight)
 	}
@@ -178,7 +176,9 @@ func (s *shard[K, V]) refuse(i uint32, found bool, u *update[K, V]) {
 
 // beginLife begins the life of a value that was stored in entry i.
 func (s *shard[K, V]) beginLife(i uint32, u *update[K, V]) {
-	s.setLife(i, u.life)
+	if t := &s.common.time; s.lives.set(i, &s.entries[i].deadline, u.life, t) { // setLife, inlined
+		s.setTask(i, t.tickAt(u.life.deadline))
+	}
 	if s.noted {
 		s.note(i, u)
 	}
@@ -186,9 +186,7 @@ func (s *shard[K, V]) beginLife(i uint32, u *update[K, V]) {
 
 // note records that entry i has a new value: for its age, and for the watch.
 func (s *shard[K, V]) note(i uint32, u *update[K, V]) {
-	if s.born != nil {
-		s.born[i] = s.common.time.clock.Moment()
-	}
+	s.tally.store(i, &s.common.time.clock)
 	s.common.stored(u)
 }
 
@@ -204,18 +202,18 @@ func (s *shard[K, V]) overwrite(h uint64, i uint32, value V, deadline int64) boo
 		return false
 	case (old == clock.Never) != (deadline == clock.Never): // a task must be set or removed
 		return false
-	case s.noted, s.loading > 0:
+	case s.noted, s.pending.loading > 0:
 		return false
 	}
-	if s.fences != nil {
-		s.fences.breakOn(h)
+	if s.pending.fences != nil {
+		s.pending.fences.breakOn(h)
 	}
 	e.value = value
 	e.deadline.Set(deadline)
 	s.use(i)
 	s.removals[Replaced-Expired]++
-	if s.earlier != nil || deadline < old {
-		s.markEarlier(i, old, deadline)
+	if s.lives.earlier != nil || deadline < old {
+		s.lives.markEarlier(i, old, deadline, len(s.entries), &c.time)
 	}
 	return true
 }

@@ -5,11 +5,9 @@ package cache
 
 import (
 	"iter"
-	"slices"
 	"sync/atomic"
 
 	"github.com/pinwheel-cache/pinwheel/cache/internal/clock"
-	"github.com/pinwheel-cache/pinwheel/cache/internal/lost"
 	"github.com/pinwheel-cache/pinwheel/internal/biased"
 	"github.com/pinwheel-cache/pinwheel/internal/index"
 )
@@ -42,7 +40,7 @@ func (c *common[K, V]) newTable(n int) *table[K, V] {
 	for i := range t.shards {
 		s := &t.shards[i]
 		s.common = c
-		s.nextVisit.Store(noTick)
+		s.lives.nextVisit.Store(noTick)
 		s.index = index.New(0)
 	}
 	t.growing.Store(n < c.size.wanted())
@@ -150,12 +148,12 @@ const (
 // lockGrowing locks a shard of a table that is growing for writing, unless it is crowded
 // or strained: then it returns false, and a larger table should follow.
 func (s *shard[K, V]) lockGrowing() (locked bool) {
-	if s.lock.LockCrowded() {
+	if s.lock.LockContended() {
 		s.strain += wait
 	} else if s.strain > 0 {
 		s.strain--
 	}
-	if s.split || s.len >= crowded || s.strain >= strained {
+	if s.split || s.slots.len >= crowded || s.strain >= strained {
 		s.lock.Unlock()
 		return false
 	}
@@ -191,7 +189,7 @@ func (c *common[K, V]) divideNext(t *table[K, V]) {
 	t.shards[t.divided].divide(larger, t.divided, step)
 	// A tick that looked at the shards of t meanwhile has not seen the new ones.
 	for i := t.divided; i < len(larger.shards); i += step {
-		c.time.wakeBy(larger.shards[i].nextVisit.Load())
+		c.time.wakeBy(larger.shards[i].lives.nextVisit.Load())
 	}
 	if t.divided++; t.divided == step {
 		c.table.Store(larger)
@@ -219,8 +217,8 @@ func (s *shard[K, V]) divide(larger *table[K, V], first, step int) {
 		larger.shards[i].inherit(s, sizes[i/step], len(larger.shards))
 	}
 	move := func(i uint32) { larger.of(hashes[i]).adopt(s, i, hashes[i]) }
-	if s.order != nil {
-		for i := range s.order.All() {
+	if s.turn.order != nil {
+		for i := range s.turn.order.All() {
 			move(i)
 		}
 	} else {
@@ -230,7 +228,7 @@ func (s *shard[K, V]) divide(larger *table[K, V], first, step int) {
 			}
 		}
 	}
-	s.splitFences(larger)
+	s.pending.moveTo(func(h uint64) *pending[K, V] { return &larger.of(h).pending })
 	larger.shards[first].inheritCounts(s)
 	s.giveUp(larger)
 }
@@ -242,16 +240,10 @@ func (s *shard[K, V]) inherit(from *shard[K, V], n, shards int) {
 	if n > 0 {
 		s.setSlots(max(n, minSlots))
 	}
-	if n > 0 && from.ring != nil {
-		s.makeRing(s.common.size.ringSlots(shards))
+	if n > 0 && from.lives.ring != nil {
+		s.lives.makeTasks(s.common.size.ringSlots(shards), len(s.entries))
 	}
-	if from.order != nil {
-		s.order = from.order.Split(len(s.entries))
-		if s.weights != nil {
-			s.order.Weigh(s.weights)
-		}
-		s.marks = s.order.Marks()
-	}
+	s.marks = s.turn.split(&from.turn, len(s.entries))
 }
 
 // adopt copies entry j of a shard that is being split, whose key has hash h.
@@ -259,51 +251,39 @@ func (s *shard[K, V]) adopt(from *shard[K, V], j uint32, h uint64) {
 	i := s.claimSlot()
 	s.copyEntry(i, from, j)
 	s.index.Insert(h, i)
-	if s.order != nil {
-		s.order.Adopt(i, from.order, j)
-	}
-	s.countEvictable(1)
+	s.turn.adopt(i, &from.turn, j)
 	switch deadline := s.entries[i].deadline.Get(); {
 	case deadline == clock.Never:
 	case deadline < 0: // dead: the next tick removes it
-		s.schedule(i, s.common.time.nextTick())
+		s.setTask(i, s.common.time.nextTick())
 	default:
-		s.schedule(i, s.common.time.tickAt(deadline))
+		s.setTask(i, s.common.time.tickAt(deadline))
 	}
-}
-
-// splitFences moves loads and fences to the shards of a larger table.
-func (s *shard[K, V]) splitFences(larger *table[K, V]) {
-	for _, l := range slices.Backward(slices.Collect(s.allLoads())) { // so that the newest stays the newest
-		larger.of(l.hash).addLoad(l)
-	}
-	s.fences.moveTo(func(h uint64) *fences { return larger.of(h).makeFences() })
 }
 
 // inheritCounts takes over the counts of a shard. Both locks must be held for writing.
 func (s *shard[K, V]) inheritCounts(from *shard[K, V]) {
 	s.lock.Count(from.lock.Counts())
-	s.missesExpired.Store(from.missesExpired.Load())
-	s.missesEvicted.Store(from.missesEvicted.Load())
-	s.hitsInGrace.Store(from.hitsInGrace.Load())
-	s.removals, s.restored = from.removals, from.restored
+	s.tally.inherit(&from.tally)
+	s.removals = from.removals
 }
 
 // giveUp empties a shard, except for the table to which its entries moved, and what walks need that
 // have pinned it.
 func (s *shard[K, V]) giveUp(larger *table[K, V]) {
 	s.split, s.moved = true, larger
-	s.anchor(false)
-	s.index, s.len, s.free = index.New(0), 0, 0
+	s.index, s.slots.len, s.slots.free = index.New(0), 0, 0
 	s.marks, s.limited = nil, false
-	s.ring, s.born, s.due, s.earlier = nil, nil, nil, nil
-	s.loads, s.loading, s.fences, s.lost = nil, 0, nil, lost.Keys{}
-	s.evictable.Store(0)
-	s.nextVisit.Store(noTick)
-	if s.pins.Load() == 0 {
+	s.lives.drop(&s.common.time)
+	s.tally.drop()
+	s.turn.evictable.Store(0)
+	if s.slots.pins.Load() == 0 {
 		s.forget()
 	}
 }
 
 // forget drops what a shard that was divided kept for walks.
-func (s *shard[K, V]) forget() { s.entries, s.order, s.weights, s.caps = nil, nil, nil, nil }
+func (s *shard[K, V]) forget() {
+	s.entries, s.lives.caps = nil, nil
+	s.turn.drop()
+}

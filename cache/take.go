@@ -23,15 +23,25 @@ import "context"
 func (c *Cache[K, V]) Take(key K, fetch func() (V, error)) (V, error) {
 	checkFunction(fetch == nil, "fetch of Take")
 	value, first := c.see(key, false)
-	if first == finder {
+	if first == hit {
 		return value, nil
 	}
 	return c.takeSlow(key, first, fetch)
 }
 
+// A sight is what the first look of a Take saw.
+type sight uint8
+
+const (
+	hit         sight = iota // a value
+	hitDue                   // a value that the caller is to load anew in the background: it is due
+	miss                     // no value; the miss is counted
+	missInGrace              // a value in Grace that may stand in: neither a hit nor a miss yet
+)
+
 // see is Get for the Takes. If background is set, the caller can begin a renewal that goes on
 // without it.
-func (c *Cache[K, V]) see(key K, background bool) (value V, first role) {
+func (c *Cache[K, V]) see(key K, background bool) (value V, first sight) {
 	h, hashed := c.common.hasher.Word(key)
 	if !hashed {
 		h = c.common.hasher.Hash(key)
@@ -52,18 +62,18 @@ func (c *Cache[K, V]) see(key K, background bool) (value V, first role) {
 	if m == 0 {
 		var found bool
 		if s, r, i, found = c.getFar(s, r, h, key); !found {
-			return value, seeker
+			return value, miss
 		}
 	}
 	e := &s.entries[i]
 	deadline := e.deadline.Get()
 	if t := &c.common.time; t.clock.Far(deadline) && t.clock.Far(deadline-t.lead.Load()) && t.idle == 0 { // also the first: the difference may overflow
-		first = finder
-	} else if first = s.seeLate(i, h, background); first == seeker || first == undecided {
-		if first == undecided {
+		first = hit
+	} else if first = s.seeLate(i, h, background); first == miss || first == missInGrace {
+		if first == missInGrace {
 			s.lock.RUnlock(r)
 		} else {
-			s.missesExpired.Add(1)
+			s.tally.missesExpired.Add(1)
 			s.lock.RUnlockMiss(r)
 		}
 		return value, first
@@ -94,7 +104,7 @@ func (c *Cache[K, V]) see(key K, background bool) (value V, first role) {
 func (c *Cache[K, V]) TakeCtx(ctx context.Context, key K, fetch func(context.Context) (V, error)) (V, error) {
 	checkTake(ctx, fetch == nil, "TakeCtx")
 	old, first := c.see(key, true)
-	if first == finder {
+	if first == hit {
 		return old, nil
 	}
 	return c.takeSlowCtx(ctx, key, first, old, fetchCtx[K, V](fetch))
@@ -106,7 +116,7 @@ func (c *Cache[K, V]) TakeCtx(ctx context.Context, key K, fetch func(context.Con
 func (c *Cache[K, V]) TakeWith(ctx context.Context, key K, fetch func(ctx context.Context, l *Load[V]) (V, error)) (V, error) {
 	checkTake(ctx, fetch == nil, "TakeWith")
 	old, first := c.see(key, true)
-	if first == finder {
+	if first == hit {
 		return old, nil
 	}
 	return c.takeSlowCtx(ctx, key, first, old, fetchWith[K, V](fetch))
@@ -119,5 +129,5 @@ func (c *Cache[K, V]) TakeWith(ctx context.Context, key K, fetch func(ctx contex
 func (c *Cache[K, V]) TakeMissed(ctx context.Context, key K, fetch func(ctx context.Context, l *Load[V]) (V, error)) (V, error) {
 	checkTake(ctx, fetch == nil, "TakeMissed")
 	var none V
-	return c.takeSlowCtx(ctx, key, seeker, none, fetchWith[K, V](fetch))
+	return c.takeSlowCtx(ctx, key, miss, none, fetchWith[K, V](fetch))
 }

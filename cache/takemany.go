@@ -105,15 +105,15 @@ func (m *many[K, V]) search(keys []K) (missing []K) {
 func (m *many[K, V]) get(key K) (value V, ok bool) {
 	value, first := m.cache.see(key, true)
 	switch first {
-	case renewer:
+	case hitDue:
 		m.due = append(m.due, key)
-	case undecided:
+	case missInGrace:
 		if m.inGrace == nil {
 			m.inGrace = make(map[K]*caller)
 		}
 		m.inGrace[key] = new(caller)
 	}
-	return value, first == finder || first == renewer
+	return value, first == hit || first == hitDue
 }
 
 // countUndecided counts the keys that were seen in Grace, when they have a result.
@@ -168,21 +168,21 @@ func (m *many[K, V]) load(keys []K) (again []K) {
 		}
 		return nil
 	}
-	m.who.now = m.cache.common.time.clock.Checked()
+	m.who.now = m.cache.common.time.clock.MustNow()
 	own, others := m.assignAll(keys)
 	waited := 0
 	defer func() { // if fetch panics or calls Goexit
 		for _, j := range others[waited:] {
-			if j.as != successor {
-				j.l.flight.leave(context.Canceled, errFetchEnded)
+			if j.as != waitForEnd {
+				j.l.flight.Leave(context.Canceled, errFetchEnded)
 			}
 		}
 	}()
 	m.lead(own)
 	for _, j := range others {
 		waited++
-		switch err := j.l.wait(&m.who, j.as, nil); {
-		case j.as == follower:
+		switch err := j.l.wait(&m.who, j.as != waitForEnd, nil); {
+		case j.as == follow:
 			m.accept(j.l, err)
 		case err != nil:
 			m.fail(j.l.key, err)
@@ -239,24 +239,25 @@ func (m *many[K, V]) assignAll(keys []K) (own []*load[K, V], others []awaited[K,
 	var first *load[K, V]
 	for _, key := range keys {
 		who := m.who
-		value, l, role, err := c.assign(key, &who, first)
-		switch role {
-		case finder:
-			if err == nil {
-				m.has(key, value)
-			} else if isPause(err) {
-				m.fail(key, err)
+		var a assignment[K, V]
+		c.assign(&a, key, &who, first)
+		switch a.duty {
+		case useFound:
+			if a.err == nil {
+				m.has(key, a.value)
+			} else if isPause(a.err) {
+				m.fail(key, a.err)
 			}
-		case leader:
-			own = append(own, l)
+		case refuse:
+			m.fail(key, a.err)
+		case lead:
+			own = append(own, a.load)
 			first = own[0]
-		case follower, doubter:
-			c.waiters.Add(1)
-			others = append(others, awaited[K, V]{l, role})
-		case successor:
-			others = append(others, awaited[K, V]{l, role})
-		case refused:
-			m.fail(key, err)
+		case follow, followUnlessDeleted:
+			c.common.loads.waiters.Add(1)
+			others = append(others, awaited[K, V]{a.load, a.duty})
+		case waitForEnd:
+			others = append(others, awaited[K, V]{a.load, a.duty})
 		}
 	}
 	return own, others
@@ -265,7 +266,7 @@ func (m *many[K, V]) assignAll(keys []K) (own []*load[K, V], others []awaited[K,
 // An awaited is a load of others, and as what the caller waits for it.
 type awaited[K comparable, V any] struct {
 	l  *load[K, V]
-	as role
+	as duty
 }
 
 // lead fetches the call's own loads.

@@ -1,4 +1,4 @@
-package cache
+package cache_test
 
 import (
 	"context"
@@ -8,14 +8,16 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/pinwheel-cache/pinwheel/cache"
 )
 
 // manyFresh runs a test with a cache of 1, 2 and 3 whose values are due after 30 s,
 // expire after 60, and are in Grace for 60 more; 3 is stored 10 s after the others.
-func manyFresh(t *testing.T, o Options[int, int], test func(t *testing.T, c *Cache[int, int], s *source)) {
+func manyFresh(t *testing.T, o cache.Options[int, int], test func(t *testing.T, c *cache.Cache[int, int], s *source)) {
 	synctest.Test(t, func(t *testing.T) {
 		o.Expire, o.Refresh, o.Grace = time.Minute, 0.5, time.Minute
-		c := Must(o)
+		c := cache.Must(o)
 		c.Set(1, 10)
 		c.Set(2, 20)
 		time.Sleep(10 * time.Second)
@@ -23,12 +25,12 @@ func manyFresh(t *testing.T, o Options[int, int], test func(t *testing.T, c *Cac
 		test(t, c, &source{})
 		time.Sleep(time.Hour)
 		synctest.Wait()
-		wantWhole(t, c)
+		cache.WantWhole(t, c)
 	})
 }
 
 // takeManyIn wants what TakeMany returns after some time.
-func takeManyIn(t *testing.T, c *Cache[int, int], s *source, d time.Duration, wantErr error, keys []int, want ...int) {
+func takeManyIn(t *testing.T, c *cache.Cache[int, int], s *source, d time.Duration, wantErr error, keys []int, want ...int) {
 	t.Helper()
 	began := time.Now()
 	got, err := c.TakeMany(t.Context(), keys, s.fetch)
@@ -41,7 +43,7 @@ func takeManyIn(t *testing.T, c *Cache[int, int], s *source, d time.Duration, wa
 // TestTakeManyRenews checks that values that are due are returned, and renewed by one
 // fetch in the background, beside the fetch of the missing keys.
 func TestTakeManyRenews(t *testing.T) {
-	manyFresh(t, Options[int, int]{}, func(t *testing.T, c *Cache[int, int], s *source) {
+	manyFresh(t, cache.Options[int, int]{}, func(t *testing.T, c *cache.Cache[int, int], s *source) {
 		time.Sleep(20 * time.Second) // 1 and 2 are due
 		takeManyIn(t, c, s, 0, nil, []int{1, 2, 3}, 1, 2, 3)
 		takeManyIn(t, c, s, 0, nil, []int{1, 2, 3}, 1, 2, 3) // under way
@@ -64,7 +66,7 @@ func TestTakeManyRenews(t *testing.T) {
 // TestTakeManyWithPatience checks that with Patience TakeMany waits for the fetch; if that
 // fails, values in Grace stand in, and the error is returned for the other keys.
 func TestTakeManyWithPatience(t *testing.T) {
-	manyFresh(t, Options[int, int]{Patience: time.Millisecond}, func(t *testing.T, c *Cache[int, int], s *source) {
+	manyFresh(t, cache.Options[int, int]{Patience: time.Millisecond}, func(t *testing.T, c *cache.Cache[int, int], s *source) {
 		time.Sleep(time.Minute)
 		takeManyIn(t, c, s, time.Second, nil, []int{1}, 1)
 		synctest.Wait()
@@ -82,7 +84,7 @@ func TestTakeManyWithPatience(t *testing.T) {
 // TestTakeManyStandsInForOthers checks that a value in Grace also stands in when the load
 // of another caller fails.
 func TestTakeManyStandsInForOthers(t *testing.T) {
-	manyFresh(t, Options[int, int]{Patience: time.Millisecond, Timeout: 10 * time.Second}, func(t *testing.T, c *Cache[int, int], s *source) {
+	manyFresh(t, cache.Options[int, int]{Patience: time.Millisecond, Timeout: 10 * time.Second}, func(t *testing.T, c *cache.Cache[int, int], s *source) {
 		time.Sleep(time.Minute)
 		failed := errors.New("failed")
 		go c.Take(1, func() (int, error) { time.Sleep(time.Second); return 0, failed })
@@ -97,7 +99,7 @@ func TestTakeManyStandsInForOthers(t *testing.T) {
 // try comes after a pause, and that OnPanic gets a panic.
 func TestTakeManyRenewalsFail(t *testing.T) {
 	told := 0
-	manyFresh(t, Options[int, int]{OnPanic: func(any, []byte) { told++ }}, func(t *testing.T, c *Cache[int, int], s *source) {
+	manyFresh(t, cache.Options[int, int]{OnPanic: func(any, []byte) { told++ }}, func(t *testing.T, c *cache.Cache[int, int], s *source) {
 		time.Sleep(20 * time.Second)
 		got, err := c.TakeMany(t.Context(), []int{1, 2}, func(context.Context, []int) (map[int]int, error) { panic("oh") })
 		wantMany(t, got, err, 1, 2)
@@ -120,7 +122,7 @@ func TestTakeManyRenewalsFail(t *testing.T) {
 // TestTakeManyRenewalsDoNotWait checks that the renewals of one call have one permit
 // together, or are skipped.
 func TestTakeManyRenewalsDoNotWait(t *testing.T) {
-	manyFresh(t, Options[int, int]{MaxLoads: 1}, func(t *testing.T, c *Cache[int, int], s *source) {
+	manyFresh(t, cache.Options[int, int]{MaxLoads: 1}, func(t *testing.T, c *cache.Cache[int, int], s *source) {
 		time.Sleep(20 * time.Second)
 		go c.Take(9, func() (int, error) { time.Sleep(time.Second); return 90, nil })
 		synctest.Wait()

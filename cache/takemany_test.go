@@ -1,16 +1,17 @@
-package cache
+package cache_test
 
 import (
 	"context"
 	"errors"
 	"maps"
 	"math"
-	"runtime"
 	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/pinwheel-cache/pinwheel/cache"
 )
 
 // A source is what TakeMany fetches from: it knows the keys up to 99, counts how often
@@ -72,7 +73,7 @@ func TestTakeMany(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for name, ctx := range map[string]context.Context{"inline": context.Background(), "goroutine": t.Context()} {
 			var s source
-			c := Must(Options[int, int]{Name: name})
+			c := cache.Must(cache.Options[int, int]{Name: name})
 			c.Set(2, 20)
 			got, err := c.TakeMany(ctx, []int{3, 2, 1, 3, 100, 2, 1, 100}, s.fetch)
 			wantMany(t, got, err, 1, 2, 3)
@@ -87,7 +88,7 @@ func TestTakeMany(t *testing.T) {
 			if st := c.Stats(); len(s.calls) != 1 || st.Hits != 4 || st.Misses != 3 || st.Sets != 3 || st.Loads.OK.Count() != 1 || st.Loads.Failed.Count() != 0 {
 				t.Errorf("%d calls, %+v", len(s.calls), st)
 			}
-			wantWhole(t, c)
+			cache.WantWhole(t, c)
 		}
 	})
 }
@@ -95,7 +96,7 @@ func TestTakeMany(t *testing.T) {
 // TestTakeManyOfNothing checks that a nil map without an error means that no key has a
 // value, and that a key that is not equal to itself never has one.
 func TestTakeManyOfNothing(t *testing.T) {
-	c := Must(Options[float64, int]{})
+	c := cache.Must(cache.Options[float64, int]{})
 	calls := 0
 	got, err := c.TakeMany(t.Context(), []float64{1, math.NaN()}, func(_ context.Context, keys []float64) (map[float64]int, error) {
 		calls++
@@ -116,7 +117,7 @@ func TestTakeManyShares(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var s source
 		var others sync.WaitGroup
-		c := Must(Options[int, int]{})
+		c := cache.Must(cache.Options[int, int]{})
 		take := func(key int, want int) {
 			others.Go(func() {
 				v, err := c.TakeCtx(t.Context(), key, func(ctx context.Context) (int, error) {
@@ -149,62 +150,20 @@ func TestTakeManyShares(t *testing.T) {
 		if want := map[int]int{1: 1, 2: 1, 3: 1, 4: 1, 100: 2, 101: 1}; !maps.Equal(s.fetched, want) {
 			t.Errorf("fetched %v, want %v", s.fetched, want)
 		}
-		wantWhole(t, c)
+		cache.WantWhole(t, c)
 	})
-}
-
-// TestTakeManyOverlap checks that two calls that each wait for a key of the other do not
-// deadlock, as each ends its own loads first.
-func TestTakeManyOverlap(t *testing.T) {
-	for _, ctx := range []context.Context{context.Background(), t.Context()} {
-		var s source
-		c := Must(Options[int, int]{})
-		c.allShards()
-		keys := []int{0} // in three shards
-		for key := 1; len(keys) < 3; key++ {
-			if !slices.ContainsFunc(keys, func(other int) bool {
-				return c.common.shardOf(c.common.hasher.Hash(key)) == c.common.shardOf(c.common.hasher.Hash(other))
-			}) {
-				keys = append(keys, key)
-			}
-		}
-		var calls sync.WaitGroup
-		call := func(ctx context.Context, keys ...int) {
-			calls.Go(func() {
-				got, err := c.TakeMany(ctx, keys, s.fetch)
-				wantMany(t, got, err, slices.Sorted(slices.Values(keys))...)
-			})
-		}
-		// The first call leads the load of one key, and is held up at the next until the
-		// second call leads that of the third key and waits for that of the first.
-		var between *shard[int, int]
-		call(errHook{ctx, sync.OnceFunc(func() { between = c.common.lock(c.common.hasher.Hash(keys[1])) })}, keys...)
-		for leads := false; !leads; runtime.Gosched() {
-			s := c.common.lock(c.common.hasher.Hash(keys[0]))
-			leads = s.loading > 0
-			s.lock.Unlock()
-		}
-		call(ctx, keys[2], keys[0])
-		for c.waiters.Load() == 0 {
-			runtime.Gosched()
-		}
-		between.lock.Unlock()
-		calls.Wait()
-		if n := c.Stats().Loads.Waiters; n != 2 || len(s.fetched) != 3 || slices.Max(slices.Collect(maps.Values(s.fetched))) != 1 {
-			t.Errorf("fetched %v, want each once, and %d waited", s.fetched, n)
-		}
-		wantWhole(t, c)
-	}
 }
 
 // TestTakeManyAndChanges checks that a change of one key during the fetch keeps only that
 // value from being stored.
 func TestTakeManyAndChanges(t *testing.T) {
-	for name, change := range map[string]func(c *Cache[int, int]){
-		"Set":     func(c *Cache[int, int]) { c.Set(1, 11) },
-		"Del":     func(c *Cache[int, int]) { c.Del(1) },
-		"Compute": func(c *Cache[int, int]) { c.Compute(1, func(int, bool) (int, Op) { return 11, OpSet }) },
-		"DelFunc": func(c *Cache[int, int]) {
+	for name, change := range map[string]func(c *cache.Cache[int, int]){
+		"Set": func(c *cache.Cache[int, int]) { c.Set(1, 11) },
+		"Del": func(c *cache.Cache[int, int]) { c.Del(1) },
+		"Compute": func(c *cache.Cache[int, int]) {
+			c.Compute(1, func(int, bool) (int, cache.Op) { return 11, cache.OpSet })
+		},
+		"DelFunc": func(c *cache.Cache[int, int]) {
 			c.DelFunc(func(key, value int) bool {
 				if value != 10*key {
 					t.Errorf("DelFunc is asked about %d, %d", key, value)
@@ -216,7 +175,7 @@ func TestTakeManyAndChanges(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var s source
-				c := Must(Options[int, int]{})
+				c := cache.Must(cache.Options[int, int]{})
 				go func() {
 					got, err := c.TakeMany(t.Context(), []int{1, 2, 100}, s.fetch)
 					wantMany(t, got, err, 1, 2)
@@ -231,14 +190,14 @@ func TestTakeManyAndChanges(t *testing.T) {
 				if v, ok := c.Peek(2); v != 20 || !ok {
 					t.Errorf("the other key has %d, %v", v, ok)
 				}
-				wantWhole(t, c)
+				cache.WantWhole(t, c)
 			})
 		})
 	}
 }
 
 // leftLoad begins a load of key 1 that takes d and that its only caller has left.
-func leftLoad(t *testing.T, c *Cache[int, int], d time.Duration) {
+func leftLoad(t *testing.T, c *cache.Cache[int, int], d time.Duration) {
 	request, leave := context.WithCancel(t.Context())
 	go c.TakeCtx(request, 1, func(context.Context) (int, error) { time.Sleep(d); return 0, errors.New("for nobody") })
 	synctest.Wait()
@@ -251,7 +210,7 @@ func leftLoad(t *testing.T, c *Cache[int, int], d time.Duration) {
 func TestTakeManyGoesOnAfterAnError(t *testing.T) {
 	for _, failed := range []error{nil, errors.New("failed")} {
 		synctest.Test(t, func(t *testing.T) {
-			c := Must(Options[int, int]{})
+			c := cache.Must(cache.Options[int, int]{})
 			began, fetched := time.Now(), map[int]time.Duration{}
 			leftLoad(t, c, 10*time.Second)
 			got, err := c.TakeMany(t.Context(), []int{1, 2}, func(_ context.Context, keys []int) (map[int]int, error) {
@@ -280,7 +239,7 @@ func TestTakeManyGoesOnAfterAnError(t *testing.T) {
 func TestTakeManyFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := source{fails: errors.New("failed")}
-		c := Must(Options[int, int]{Negative: func(error) time.Duration { t.Error("Negative is asked"); return time.Hour }})
+		c := cache.Must(cache.Options[int, int]{Negative: func(error) time.Duration { t.Error("Negative is asked"); return time.Hour }})
 		c.Set(1, 10)
 		for _, missing := range [][]int{{2, 3}, {2}} {
 			go func() {
@@ -311,7 +270,7 @@ func TestTakeManyJoinsFailures(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var s source
 		failed := errors.New("failed")
-		c := Must(Options[int, int]{Negative: forASecond})
+		c := cache.Must(cache.Options[int, int]{Negative: forASecond})
 		c.Take(1, func() (int, error) { return 0, errNotFound })
 		for key, err := range map[int]error{2: errNotFound, 4: failed, 5: nil} {
 			go c.Take(key, func() (int, error) {
@@ -333,7 +292,7 @@ func TestTakeManyJoinsFailures(t *testing.T) {
 // that it had joined, and that the fetch goes on while a caller waits for one of its keys.
 func TestTakeManyLeaves(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := Must(Options[int, int]{})
+		c := cache.Must(cache.Options[int, int]{})
 		cause := errors.New("why")
 		var mu sync.Mutex
 		ended := map[string]time.Duration{}
@@ -371,7 +330,7 @@ func TestTakeManyLeaves(t *testing.T) {
 		if _, err := c.TakeMany(within(0), []int{1}, noFetchMany); err != cause {
 			t.Errorf("%v: a context that has ended begins a fetch", err)
 		}
-		wantWhole(t, c)
+		cache.WantWhole(t, c)
 	})
 }
 
@@ -381,7 +340,7 @@ func noFetchMany(context.Context, []int) (map[int]int, error) { panic("fetched")
 // far, and that later results of fetch are stored.
 func TestTakeManyTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := Must(Options[int, int]{Timeout: time.Second})
+		c := cache.Must(cache.Options[int, int]{Timeout: time.Second})
 		c.Set(1, 10)
 		began := time.Now()
 		got, err := c.TakeMany(context.Background(), []int{1, 2, 3}, func(ctx context.Context, _ []int) (map[int]int, error) {
@@ -389,10 +348,10 @@ func TestTakeManyTimeout(t *testing.T) {
 			time.Sleep(time.Minute)
 			return map[int]int{2: 20, 3: 30}, nil
 		})
-		if took := time.Since(began); !errors.Is(err, ErrTimeout) || !maps.Equal(got, map[int]int{1: 10}) || took != time.Second {
+		if took := time.Since(began); !errors.Is(err, cache.ErrTimeout) || !maps.Equal(got, map[int]int{1: 10}) || took != time.Second {
 			t.Errorf("TakeMany = %v, %v after %v", got, err, took)
 		}
-		if _, err := c.TakeMany(t.Context(), []int{2, 3}, noFetchMany); !errors.Is(err, ErrTimeout) {
+		if _, err := c.TakeMany(t.Context(), []int{2, 3}, noFetchMany); !errors.Is(err, cache.ErrTimeout) {
 			t.Errorf("%v: the keys are taken", err)
 		}
 		time.Sleep(time.Hour)
@@ -407,7 +366,7 @@ func TestTakeManyPermits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var s source
 		var calls sync.WaitGroup
-		c := Must(Options[int, int]{MaxLoads: 1})
+		c := cache.Must(cache.Options[int, int]{MaxLoads: 1})
 		began := time.Now()
 		calls.Go(func() {
 			got, err := c.TakeMany(t.Context(), []int{1, 2, 3}, func(ctx context.Context, keys []int) (map[int]int, error) {
@@ -437,9 +396,9 @@ func TestTakeManyPermits(t *testing.T) {
 // although the call waits for callbacks.
 func TestTakeManyAndCallbacks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var c *Cache[int, int]
+		var c *cache.Cache[int, int]
 		told := 0
-		c = Must(Options[int, int]{Limit: 1, Workers: 1, OnRemove: func(e Event[int, int]) {
+		c = cache.Must(cache.Options[int, int]{Limit: 1, Workers: 1, OnRemove: func(e cache.Event[int, int]) {
 			told++
 			if e.Key == 0 {
 				_, err := c.Take(1, func() (int, error) { return 10, nil })
@@ -448,7 +407,7 @@ func TestTakeManyAndCallbacks(t *testing.T) {
 				}
 			}
 		}})
-		keys := make([]int, 2*backlog)
+		keys := make([]int, 2*cache.Backlog)
 		for i := range keys {
 			keys[i] = i + 1
 		}

@@ -74,7 +74,7 @@ var forever = life{clock.Never, clock.Never, clock.Never}
 func (t *timing) lifeOf(h uint64, ttl time.Duration) life {
 	l := t.lifeIn(h, ttl)
 	if l.deadline == clock.Never && t.ends(ttl) {
-		t.clock.Checked()
+		t.clock.MustNow()
 	}
 	return l
 }
@@ -100,7 +100,7 @@ func (t *timing) lifeIn(h uint64, ttl time.Duration) life {
 // deadlineFor returns the deadline of lifeIn, for a simple cache.
 func (t *timing) deadlineFor(h uint64, ttl time.Duration) int64 {
 	if ttl >= t.short && t.jitter == 0 {
-		if now, ok := t.clock.Lately(h); ok {
+		if now, ok := t.clock.RecentForStore(h); ok {
 			return clock.After(now, ttl)
 		}
 	}
@@ -148,11 +148,26 @@ func (t *timing) dueFrom(now int64, ttl time.Duration) int64 {
 // timeFor returns the time at which a life with the given TTL, or idleness, begins. It is
 // exact if either is short, and else early by at most a hundredth of it.
 func (t *timing) timeFor(r *clock.Readings, h uint64, ttl time.Duration) int64 {
-	now, last := t.clock.Recent(r, h, t.idle > 0 && t.idle < t.short || ttl > 0 && ttl < t.short)
+	now, last := t.clock.RecentForDeadline(r, h, t.idle > 0 && t.idle < t.short || ttl > 0 && ttl < t.short)
 	if last {
 		t.wakeBy(t.nextTick()) // otherwise the coarse time would not advance
 	}
 	return now
+}
+
+// idleEnd returns when an entry whose key has hash h, and which is being used now, has been idle.
+func (t *timing) idleEnd(h uint64) int64 {
+	return clock.After(t.timeFor(&t.clock.Idleness, h, 0), t.idle)
+}
+
+// slack is by how much Touch may leave a deadline too early: 0, unless the program is busy.
+// Then one keep-alive after another would postpone the same deadline by almost nothing, and
+// each write would take the entry from the other processors.
+func (t *timing) slack(ttl time.Duration) uint64 {
+	if shortest := float64(ttl) * (1 - t.jitter); shortest < float64(t.short) || !t.clock.Busy() {
+		return 0
+	}
+	return uint64(t.tick / 4)
 }
 
 // jittered spreads a TTL by the jitter of the options.

@@ -26,13 +26,13 @@ func (c *Cache[K, V]) Touch(key K, expire time.Duration) bool {
 	l, found, done := c.common.touch(h, key, expire)
 	if !done {
 		if l.deadline == clock.Never && c.common.time.ends(expire) {
-			c.common.time.clock.Checked()
+			c.common.time.clock.MustNow()
 		}
 		found = c.common.touchTask(h, key, l)
 	}
 	if w := c.common.watch.Load(); w != nil {
 		if !found {
-			// The ghosts may have a key that the cache has not: this life is for them alone.
+			// The shadows may have a key that the cache has not: this life is for them alone.
 			l = c.common.time.lifeFrom(c.common.time.clock.Now(), expire)
 		}
 		c.common.touched(w, h, l.cap)
@@ -61,43 +61,15 @@ func (c *common[K, V]) touch(h uint64, key K, ttl time.Duration) (l life, found,
 		l = c.time.lifeIn(h, ttl)
 	}
 	// Unsigned: what is earlier is beyond any slack, without another branch.
-	done = s.caps == nil && l.deadline != clock.Never && (uint64(l.deadline-old) <= c.time.slack(ttl) || s.retime(i, l.deadline))
+	done = s.lives.caps == nil && l.deadline != clock.Never && (uint64(l.deadline-old) <= c.time.slack(ttl) || s.lives.retime(i, &s.entries[i].deadline, l.deadline, &c.time))
 	if done {
 		s.use(i)
-		if s.due != nil {
-			s.due[i].SetAtomic(l.due)
+		if s.lives.due != nil {
+			s.lives.due[i].SetAtomic(l.due)
 		}
 	}
 	s.lock.RUnlock(r)
 	return l, true, done
-}
-
-// retime gives entry i, which a reader found alive, another deadline. It leaves the ring
-// alone: the ring visits the task as planned, and expireBatch postpones it then. If that visit
-// would be too late, the entry must be in earlier. retime returns false, and does nothing, if
-// there is no earlier yet, or the task must be set or removed, which takes the lock for writing.
-func (s *shard[K, V]) retime(i uint32, deadline int64) bool {
-	d := &s.entries[i].deadline
-	for {
-		old := d.Get()
-		if old == clock.Never || old < 0 || s.earlier == nil && deadline < old && !s.visitsBy(i, deadline) {
-			return false
-		}
-		if d.Swap(old, deadline) {
-			s.earlier.note(i, old, deadline)
-			return true
-		}
-	}
-}
-
-// slack is by how much touch may leave a deadline too early: 0, unless the program is busy.
-// Then one keep-alive after another would postpone the same deadline by almost nothing, and
-// each write would take the entry from the other processors.
-func (t *timing) slack(ttl time.Duration) uint64 {
-	if shortest := float64(ttl) * (1 - t.jitter); shortest < float64(t.short) || !t.clock.Busy() {
-		return 0
-	}
-	return uint64(t.tick / 4)
 }
 
 // touchTask is the rest of Touch: it also moves the task of the entry.
@@ -109,8 +81,8 @@ func (c *common[K, V]) touchTask(h uint64, key K, l life) bool {
 		return false
 	}
 	s.setLife(i, l)
-	if s.earlier == nil && s.caps == nil && l.deadline != clock.Never {
-		s.awaitEarlier() // so that the next ones of this tick need not lock for writing
+	if s.lives.earlier == nil && s.lives.caps == nil && l.deadline != clock.Never {
+		s.lives.awaitEarlier(len(s.entries), &c.time) // so that the next ones of this tick need not lock for writing
 	}
 	s.use(i)
 	return true

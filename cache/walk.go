@@ -103,14 +103,14 @@ func (c *common[K, V]) pinned() iter.Seq[*shard[K, V]] {
 // shrink.
 func (s *shard[K, V]) pin() {
 	r := s.lock.RLock()
-	s.pins.Add(1)
+	s.slots.pins.Add(1)
 	s.lock.RUnlock(r)
 }
 
 // unpin ends a pin. The last unpin frees memory that the shard could not free while it was
 // pinned.
 func (s *shard[K, V]) unpin() {
-	if s.pins.Add(-1) == 0 {
+	if s.slots.pins.Add(-1) == 0 {
 		s.unpinned()
 	}
 }
@@ -119,7 +119,7 @@ func (s *shard[K, V]) unpin() {
 func (s *shard[K, V]) unpinned() {
 	s.lock.Lock()
 	defer s.lock.Unlock()
-	if s.split && s.pins.Load() == 0 {
+	if s.split && s.slots.pins.Load() == 0 {
 		s.forget()
 	}
 	s.maybeShrink()

@@ -119,7 +119,7 @@ func TestShardsAreDividedDuringWalks(t *testing.T) {
 							wantWhole(t, c)
 							return
 						}
-						if c.common.table.Load() == first || first.shards[0].entries != nil || first.shards[0].order != nil {
+						if c.common.table.Load() == first || first.shards[0].entries != nil || first.shards[0].turn.order != nil {
 							t.Errorf("%d shards, and the first one has kept %d slots", len(c.common.table.Load().shards), len(first.shards[0].entries))
 						}
 						wantWhole(t, c)

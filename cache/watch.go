@@ -1,11 +1,11 @@
-// This file has the watch, which gets and stores are told to: hot keys, ghosts, a recording.
+// This file has the watch, which gets and stores are told to: hot keys, shadows, a recording.
 
 package cache
 
 import (
 	"context"
 
-	"github.com/pinwheel-cache/pinwheel/cache/internal/ghost"
+	"github.com/pinwheel-cache/pinwheel/cache/internal/shadow"
 	"github.com/pinwheel-cache/pinwheel/internal/hotkeys"
 	"github.com/pinwheel-cache/pinwheel/internal/recording"
 )
@@ -14,9 +14,9 @@ import (
 // limits, or is being recorded. It is safe for concurrent use, and immutable: Record
 // replaces it. Its locks come after those of shards. Most methods accept a nil watch.
 type watch[K comparable] struct {
-	hot    *hotkeys.Sketch[K] // nil without HotKeys
-	ghosts *ghost.Ghosts      // nil without WhatIf
-	record *record            // nil unless Record runs
+	hot     *hotkeys.Sketch[K] // nil without HotKeys
+	shadows *shadow.Caches     // nil without WhatIf
+	record  *record            // nil unless Record runs
 }
 
 // asked tells a watch of a get.
@@ -24,32 +24,32 @@ func (c *Cache[K, V]) asked(w *watch[K], h uint64, key K) {
 	if w.hot != nil && c.common.hasher.Reflexive(key) {
 		w.hot.Add(key)
 	}
-	if w.ghostsOf(h) != nil {
-		c.askedGhosts(w.ghosts, h, key)
+	if w.shadowsOf(h) != nil {
+		c.askedShadows(w.shadows, h, key)
 	}
 	if w.recordOf(h) != nil {
 		c.recordGet(w.record, h, key)
 	}
 }
 
-// ghostsOf returns the ghosts if there are any and they sample a key with hash h, and else
+// shadowsOf returns the shadows if there are any and they sample a key with hash h, and else
 // nil. w may be nil.
-func (w *watch[K]) ghostsOf(h uint64) *ghost.Ghosts {
-	if w == nil || w.ghosts == nil || !w.ghosts.Sees(h) {
+func (w *watch[K]) shadowsOf(h uint64) *shadow.Caches {
+	if w == nil || w.shadows == nil || !w.shadows.Sees(h) {
 		return nil
 	}
-	return w.ghosts
+	return w.shadows
 }
 
-// askedGhosts tells the ghosts of a get. If a ghost lacks a key that the cache has, it is
-// filled: no Set follows a hit, as it would if the cache were the ghost.
-func (c *Cache[K, V]) askedGhosts(g *ghost.Ghosts, h uint64, key K) {
+// askedShadows tells the shadows of a get. If a shadow lacks a key that the cache has, it is
+// filled: no Set follows a hit, as it would if the cache were the shadow.
+func (c *Cache[K, V]) askedShadows(shadows *shadow.Caches, h uint64, key K) {
 	now := c.common.time.clock.Now()
-	if g.Get(h, now) {
+	if shadows.Get(h, now) {
 		return
 	}
 	if deadline, _, ok := c.common.deadlineAndWeight(h, key); ok {
-		g.Fill(h, now, deadline)
+		shadows.Fill(h, now, deadline)
 	}
 }
 
@@ -62,31 +62,28 @@ func (c *common[K, V]) deadlineAndWeight(h uint64, key K) (deadline int64, weigh
 	if !ok {
 		return 0, 0, false
 	}
-	if s.weights != nil {
-		weight = s.weights[i]
+	if s.turn.weights != nil {
+		weight = s.turn.weights[i]
 	}
-	if s.caps != nil {
-		return s.caps[i], weight, true
-	}
-	return s.entries[i].deadline.Get(), weight, true
+	return s.lives.cap(i, &s.entries[i].deadline), weight, true
 }
 
 // touched tells a watch that a key has another deadline.
 func (c *common[K, V]) touched(w *watch[K], h uint64, deadline int64) {
-	if g := w.ghostsOf(h); g != nil {
-		g.Touch(h, deadline)
+	if shadows := w.shadowsOf(h); shadows != nil {
+		shadows.Touch(h, deadline)
 	}
 	if r := w.recordOf(h); r != nil {
 		c.recordTouch(r, h, deadline)
 	}
 }
 
-// stored tells the watch, if there is one, of a stored value. The ghosts get its deadline
+// stored tells the watch, if there is one, of a stored value. The shadows get its deadline
 // by TTL, as they ignore Idle.
 func (c *common[K, V]) stored(u *update[K, V]) {
 	w := c.watch.Load()
-	if g := w.ghostsOf(u.hash); g != nil {
-		g.Set(u.hash, u.life.cap)
+	if shadows := w.shadowsOf(u.hash); shadows != nil {
+		shadows.Set(u.hash, u.life.cap)
 	}
 	if r := w.recordOf(u.hash); r != nil {
 		c.recordSet(r, u)
@@ -95,8 +92,8 @@ func (c *common[K, V]) stored(u *update[K, V]) {
 
 // removed tells the watch, if there is one, that the program removed a key.
 func (w *watch[K]) removed(h uint64) {
-	if g := w.ghostsOf(h); g != nil {
-		g.Remove(h)
+	if shadows := w.shadowsOf(h); shadows != nil {
+		shadows.Remove(h)
 	}
 	if r := w.recordOf(h); r != nil {
 		r.removed(h)
@@ -105,8 +102,8 @@ func (w *watch[K]) removed(h uint64) {
 
 // cleared tells the watch, if there is one, that the program removed all keys.
 func (w *watch[K]) cleared() {
-	if w != nil && w.ghosts != nil {
-		w.ghosts.Clear()
+	if w != nil && w.shadows != nil {
+		w.shadows.Clear()
 	}
 	if w != nil && w.record != nil {
 		w.record.cleared()
@@ -115,8 +112,8 @@ func (w *watch[K]) cleared() {
 
 // resized tells the watch, if there is one, of another limit.
 func (w *watch[K]) resized(limit int) {
-	if w != nil && w.ghosts != nil {
-		w.ghosts.Resize(limit)
+	if w != nil && w.shadows != nil {
+		w.shadows.Resize(limit)
 	}
 }
 

@@ -1,4 +1,4 @@
-package cache
+package cache_test
 
 import (
 	"context"
@@ -12,20 +12,15 @@ import (
 	"time"
 	"weak"
 
+	"github.com/pinwheel-cache/pinwheel/cache"
 	"github.com/pinwheel-cache/pinwheel/internal/settle"
 	"github.com/pinwheel-cache/pinwheel/stats"
 )
 
-// withExtras returns options with all that watches a cache.
-func withExtras[K comparable, V any](o Options[K, V]) Options[K, V] {
-	o.HotKeys, o.Ages, o.WhatIf = 10, true, o.Limit > 0
-	return o
-}
-
 // TestHotKeys checks that of gets that follow Zipf's law the hottest keys are found, in
 // order, as far as a sample can tell them apart.
 func TestHotKeys(t *testing.T) {
-	c := Must(Options[string, int]{Limit: 100, HotKeys: 5})
+	c := cache.Must(cache.Options[string, int]{Limit: 100, HotKeys: 5})
 	const gets = 2_000_000
 	next := rand.NewZipf(rand.New(rand.NewPCG(1, 2)), 1.5, 1, 1<<20).Uint64
 	counts := map[string]float64{}
@@ -63,7 +58,7 @@ func TestHotKeys(t *testing.T) {
 }
 
 // ask gets a key until it is in the sample.
-func ask[K comparable](c *Cache[K, int], key K) {
+func ask[K comparable](c *cache.Cache[K, int], key K) {
 	for range 2000 {
 		c.Get(key)
 	}
@@ -71,13 +66,13 @@ func ask[K comparable](c *Cache[K, int], key K) {
 
 // TestHotKeysOfNaN checks that a key that is not equal to itself is never hot.
 func TestHotKeysOfNaN(t *testing.T) {
-	floats := Must(Options[float64, int]{HotKeys: 10})
+	floats := cache.Must(cache.Options[float64, int]{HotKeys: 10})
 	ask(floats, math.NaN())
 	if got := floats.HotKeys(); got != nil {
 		t.Errorf("NaN is hot: %v", got)
 	}
 	ask(floats, 0.5)
-	if got := floats.HotKeys(); len(got) != 1 || got[0] != (HotKey[float64]{0.5, 1}) {
+	if got := floats.HotKeys(); len(got) != 1 || got[0] != (cache.HotKey[float64]{0.5, 1}) {
 		t.Errorf("hot keys are %v, want 0.5", got)
 	}
 }
@@ -85,7 +80,7 @@ func TestHotKeysOfNaN(t *testing.T) {
 // TestCloseDropsHotKeys checks that Close drops the hot keys, and that later gets are not
 // counted.
 func TestCloseDropsHotKeys(t *testing.T) {
-	c := Must(withExtras(Options[*[64]byte, int]{Limit: 10}))
+	c := cache.Must(cache.WithExtras(cache.Options[*[64]byte, int]{Limit: 10}))
 	var freed atomic.Int64
 	use := func() {
 		for range 100 {
@@ -99,7 +94,7 @@ func TestCloseDropsHotKeys(t *testing.T) {
 	if got := len(c.HotKeys()); got != 10 {
 		t.Errorf("%d hot keys before Close, want 10", got)
 	}
-	mustClose(t, c)
+	cache.MustClose(t, c)
 	use()
 	if got := c.HotKeys(); got != nil {
 		t.Errorf("%d hot keys after Close", len(got))
@@ -113,8 +108,8 @@ func TestCloseDropsHotKeys(t *testing.T) {
 // TestWatchedCacheIsCollected checks that a cache with hot keys and estimates is
 // collected, although package stats can ask it for more than counts.
 func TestWatchedCacheIsCollected(t *testing.T) {
-	w := func() weak.Pointer[Cache[string, int]] {
-		c := Must(withExtras(Options[string, int]{Name: "watched and collected", Limit: 10, Expire: time.Hour}))
+	w := func() weak.Pointer[cache.Cache[string, int]] {
+		c := cache.Must(cache.WithExtras(cache.Options[string, int]{Name: "watched and collected", Limit: 10, Expire: time.Hour}))
 		c.Set("a", 1)
 		ask(c, "a")
 		return weak.Make(c)
@@ -128,7 +123,7 @@ func TestWatchedCacheIsCollected(t *testing.T) {
 // Close. All other operations are TestEstimatesOfSmallCachesAreExact.
 func TestWhatIfFollowsTheCache(t *testing.T) {
 	ctx := context.Background()
-	c := Must(Options[int, int]{Limit: 10, WhatIf: true})
+	c := cache.Must(cache.Options[int, int]{Limit: 10, WhatIf: true})
 	hits := func(f func()) stats.WhatIf {
 		before := c.Stats()
 		f()
@@ -147,7 +142,7 @@ func TestWhatIfFollowsTheCache(t *testing.T) {
 			t.Errorf("%s: %+v, want %+v", what, got, want)
 		}
 	}
-	if _, ok := c.Stats().WhatIfHalf(); ok {
+	if _, ok := c.Stats().WhatIfHitRatio(1); ok {
 		t.Error("there is an estimate before the first get")
 	}
 	if err := c.Resize(-1); err == nil {
@@ -162,7 +157,7 @@ func TestWhatIfFollowsTheCache(t *testing.T) {
 	if err := c.Resize(2); err != nil {
 		t.Fatal(err)
 	}
-	want("with a new limit", hits(get(1, 1)), 2, 1, 1, 1, 1) // the first get tells the ghosts of it
+	want("with a new limit", hits(get(1, 1)), 2, 1, 1, 1, 1) // the first get tells the shadows of it
 	for k := range 4 {
 		c.Set(k, k)
 	}
@@ -185,28 +180,29 @@ func TestWhatIfFollowsTheCache(t *testing.T) {
 // TestWhatIfOtherPolicy checks, in a loop slightly longer than the limit, that each policy
 // estimates the hits of the other: LRU has none, Adaptive has some.
 func TestWhatIfOtherPolicy(t *testing.T) {
-	loop := func(p Policy) (ratio, other float64) {
-		c := Must(Options[int, int]{Limit: 100, Policy: p, WhatIf: true})
+	loop := func(p cache.Policy) (ratio, other float64) {
+		c := cache.Must(cache.Options[int, int]{Limit: 100, Policy: p, WhatIf: true})
 		for i := range 10_000 {
 			if _, ok := c.Get(i % 110); !ok {
 				c.Set(i%110, i)
 			}
 		}
-		other, _ = c.Stats().WhatIfOtherPolicy()
-		return c.Stats().HitRatio(), other
+		s := c.Stats()
+		other, _ = s.WhatIfHitRatio(s.WhatIf.OtherPolicy)
+		return s.HitRatio(), other
 	}
-	lru, adaptiveByLRU := loop(LRU)
-	adaptive, lruByAdaptive := loop(Adaptive)
+	lru, adaptiveByLRU := loop(cache.LRU)
+	adaptive, lruByAdaptive := loop(cache.Adaptive)
 	if lru > 0.1 || adaptive < 0.6 || math.Abs(adaptiveByLRU-adaptive) > 0.05 || math.Abs(lruByAdaptive-lru) > 0.05 {
 		t.Errorf("LRU %.3f, estimated %.3f; Adaptive %.3f, estimated %.3f", lru, lruByAdaptive, adaptive, adaptiveByLRU)
 	}
 }
 
-// TestWhatIfSeesTouch checks that the ghosts see a Touch, and so keep a key that Touch
+// TestWhatIfSeesTouch checks that the shadows see a Touch, and so keep a key that Touch
 // keeps alive.
 func TestWhatIfSeesTouch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := Must(Options[int, int]{Limit: 10, Expire: time.Minute, WhatIf: true})
+		c := cache.Must(cache.Options[int, int]{Limit: 10, Expire: time.Minute, WhatIf: true})
 		defer c.Close(context.Background())
 		c.Set(1, 1)
 		time.Sleep(50 * time.Second)

@@ -25,7 +25,7 @@ func TestPartsOfTheBudgetDoNotDrift(t *testing.T) {
 	}
 	entries := c.Len()
 	for i := range c.common.table.Load().shards {
-		n, mean := c.common.table.Load().shards[i].len, entries/len(c.common.table.Load().shards)
+		n, mean := c.common.table.Load().shards[i].slots.len, entries/len(c.common.table.Load().shards)
 		if n < mean/2 || n > 2*mean {
 			t.Errorf("shard %d has %d entries, where the mean is %d", i, n, mean)
 		}

@@ -30,70 +30,30 @@ import (
 //
 // Only Name is required in YAML. In a Conf made in Go, fields left out are zero;
 // go-zero's conf.FillDefault sets the defaults.
+//
+// The fields from Name to WhatIf are the options of the same names in [cache.Options],
+// which says what they mean. Zero is the default of all but Jitter.
 type Conf struct {
-	// Name names the cache in the statistics and in log lines. A number is appended
-	// to a name that is in use.
-	Name string
-
-	// Limit is the most entries; 0, the default, means no limit.
-	Limit int `json:",optional"`
-
-	// MaxWeight is the most weight, in the unit of the Weigh that an [Option] sets,
-	// instead of a Limit; 0, the default, means no limit.
-	MaxWeight uint64 `json:",optional"`
-
-	// Expire is how long a value lives, at least 1ms; 0s, the default, means for
-	// ever.
-	Expire time.Duration `json:",optional"`
-
-	// Idle also ends the life of an entry that was not read for this long, at
-	// least 1ms; 0s, the default, means never.
-	Idle time.Duration `json:",optional"`
-
-	// Jitter spreads Expire evenly over ± this fraction of it, so that entries
-	// stored together do not expire together. It is at least 0 and less than 1;
-	// the default is 0.05, as in go-zero's own caches.
-	Jitter float64 `json:",default=0.05"`
-
-	// Refresh has the cache load a value anew in the background when it is asked for and
-	// older than this fraction of its TTL, such as 0.8, by TakeCtx, TakeWith or TakeMany;
-	// 0, the default, means never. It is less than 1.
-	Refresh float64 `json:",optional"`
-
-	// Grace is how long past its end a value may stand in for a load that fails, or is
-	// slow, at least 1ms; 0s, the default, means not at all.
-	Grace time.Duration `json:",optional"`
-
-	// Patience is how long a caller waits for the load before a value in Grace stands
-	// in, at least 1ms and less than Timeout; 0s, the default, means not at all.
-	Patience time.Duration `json:",optional"`
-
-	// Timeout is the most that a load may take, at least 1ms; 0s, the default, means
-	// for ever. It should be less than the Timeout of the service.
-	Timeout time.Duration `json:",optional"`
-
-	// MaxLoads is the most loads at once; 0, the default, means no limit.
-	MaxLoads int `json:",optional"`
+	Name      string        // in the statistics and in log lines
+	Limit     int           `json:",optional"`
+	MaxWeight uint64        `json:",optional"` // needs Weigh, which an [Option] sets
+	Expire    time.Duration `json:",optional"`
+	Idle      time.Duration `json:",optional"`
+	Jitter    float64       `json:",default=0.05"` // as in go-zero's own caches
+	Refresh   float64       `json:",optional"`
+	Grace     time.Duration `json:",optional"`
+	Patience  time.Duration `json:",optional"`
+	Timeout   time.Duration `json:",optional"` // should be less than the Timeout of the service
+	MaxLoads  int           `json:",optional"`
+	Workers   int           `json:",optional"`
+	HotKeys   int           `json:",optional"`
+	Ages      bool          `json:",optional"`
+	WhatIf    bool          `json:",optional"`
 
 	// NotFoundExpire is how long the cache keeps the error of a load that says that the
 	// database has no such row, at least 1ms; 0s, the default, means not at all. Those
 	// are the errors of [NotFound]; for others, an [Option] sets Negative.
 	NotFoundExpire time.Duration `json:",optional"`
-
-	// Workers is the most calls of OnRemove at once; 0, the default, means
-	// GOMAXPROCS.
-	Workers int `json:",optional"`
-
-	// HotKeys is how many of the keys that are looked up most Cache.HotKeys and the
-	// page show, at most 1000; 0, the default, means none.
-	HotKeys int `json:",optional"`
-
-	// Ages makes the statistics show how old values were when they were evicted.
-	Ages bool `json:",optional"`
-
-	// WhatIf makes the statistics estimate the hit ratio at half and at double the
-	// limit. It needs a Limit.
-	WhatIf bool `json:",optional"`
 
 	// Snapshot is a file that keeps the entries across restarts: NewCache restores
 	// it, and the end of the service saves it, in at most 3 seconds, before the

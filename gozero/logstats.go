@@ -9,9 +9,11 @@ import "github.com/pinwheel-cache/pinwheel/gozero/internal/minutelog"
 //
 // The numbers are those of the last minute or, for a cache made within it, since it
 // was made, even if it has the name of one that was closed. There is no line for a
-// cache without traffic, nor for the minute in which a cache is closed. [NewCache]
-// and a cache of gozero/collection call LogStats; a program that has caches of package cache only calls it
-// after it has made them. While lines are logged, calling it again does nothing. It is safe for concurrent use.
+// cache without traffic, nor for the minute in which a cache is closed.
+//
+// [NewCache] and the caches of gozero/collection call LogStats. A program that has only
+// caches of package cache calls it after it has made them. While lines are logged, calling
+// it again does nothing. It is safe for concurrent use.
 //
 // There is no goroutine between the lines. The lines end when the process has no cache
 // any more, and begin again with the next call.

@@ -12,6 +12,7 @@ import (
 	"github.com/pinwheel-cache/pinwheel/gozero"
 	"github.com/pinwheel-cache/pinwheel/gozero/collection"
 	"github.com/pinwheel-cache/pinwheel/gozero/internal/minutelog"
+	"github.com/pinwheel-cache/pinwheel/internal/sources"
 	"github.com/pinwheel-cache/pinwheel/stats"
 )
 
@@ -117,7 +118,7 @@ func TestCollectionHasItsLine(t *testing.T) {
 func TestSourceThatMakesACache(t *testing.T) {
 	inFakeTime(t, func(t *testing.T, j *journal) {
 		began := time.Now()
-		_, unregister := stats.Register(stats.CacheSource{Name: "source", Snapshot: func() (stats.Snapshot, bool) {
+		_, unregister := sources.Register(sources.Cache[stats.Snapshot]{Name: "source", Snapshot: func() (stats.Snapshot, bool) {
 			gozero.LogStats()
 			return stats.Snapshot{Hits: uint64(time.Since(began) / time.Minute)}, true
 		}})

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// NotFound returns a function for the option Negative of package cache. It keeps for the time
-// expire the errors that mean that the database has no such row: [sql.ErrNoRows], which
+// NotFound returns a function for the option Negative of package cache. For the time
+// expire it keeps the errors that mean that the database has no such row: [sql.ErrNoRows], which
 // ErrNotFound of go-zero's sqlx and sqlc is, and errs, such as ErrNotFound of go-zero's mon
 // and monc. It recognizes wrapped errors, and keeps no others. Conf.NotFoundExpire sets it.
 //

@@ -26,7 +26,7 @@ import (
 // send.
 //
 // The server answers paths without a route, in its usual form. POST of purge and of
-// record needs [stats.WithPurge]. A recording lasts at most the server's Timeout,
+// record needs [stats.WithOperators]. A recording lasts at most the server's Timeout,
 // unless rest.WithTimeout sets another for these routes.
 func Routes(opts ...stats.HandlerOption) []rest.Route {
 	h := stats.Handler(opts...)

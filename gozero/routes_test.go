@@ -104,7 +104,7 @@ func TestRoutes(t *testing.T) {
 }
 
 func TestPurge(t *testing.T) {
-	base := serve(t, "/cache", stats.WithPurge(func(r *http.Request) error {
+	base := serve(t, "/cache", stats.WithOperators(func(r *http.Request) error {
 		if r.Header.Get("Authorization") == "" {
 			return errors.New("who are you?")
 		}

@@ -55,8 +55,8 @@ func (f *snapshotFile[K, V]) restore(c *cache.Cache[K, V]) {
 	}
 }
 
-// saveLater saves once the time has come, and again, until the cache is closed or
-// collected, or the service ends. A timer needs no goroutine in between.
+// saveLater saves at every interval until the cache is closed or collected, or the service
+// ends. A timer needs no goroutine in between.
 func (f *snapshotFile[K, V]) saveLater() {
 	time.AfterFunc(f.every, func() {
 		c := f.cache.Value()
@@ -95,9 +95,9 @@ func (f *snapshotFile[K, V]) save(ctx context.Context, c *cache.Cache[K, V]) {
 	}
 }
 
-// whileOpen also ends when a cache is closed meanwhile, so that no file is replaced by that of a
-// cache that Close has emptied: SaveFile looks at it whenever it writes, and writes last
-// when it has seen all entries.
+// whileOpen is a context that also ends when the cache is closed. SaveFile asks it before
+// each write, and writes last when it has seen all entries. So the file of a cache that
+// Close has emptied meanwhile never replaces an older one.
 type whileOpen struct {
 	context.Context
 	closed func() bool

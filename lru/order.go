@@ -70,7 +70,7 @@ func (o *Order) Evict() (slot uint32, ok bool) {
 	if !ok {
 		return 0, false
 	}
-	for o.policy.Spare(slot, o.hash(slot)) { // an Adaptive's second thought
+	for o.policy.Promote(slot, o.hash(slot)) { // an Adaptive's second thought
 		slot, _ = o.policy.Victim()
 	}
 	o.remove(slot)

@@ -26,7 +26,7 @@ func TestOrder(t *testing.T) {
 		policy.Resize(room)
 		evict := func() (slot uint32, ok bool) {
 			want, wanted := policy.Victim()
-			for wanted && policy.Spare(want, hash(want)) {
+			for wanted && policy.Promote(want, hash(want)) {
 				want, _ = policy.Victim()
 			}
 			if wanted {

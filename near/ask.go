@@ -14,8 +14,8 @@ import (
 // failures in a row nobody reads, until a probe in the background has got an answer.
 type breaker struct {
 	failures atomic.Int32  // calls in a row
-	takes    atomic.Int64  // about how long a call takes that is answered, at most, in nanoseconds
-	short    atomic.Int32  // calls in a row that ended before that, by deadlines of callers
+	takes    atomic.Int64  // nanoseconds within which answers come: a maximum that fades
+	short    atomic.Int32  // calls in a row that callers' deadlines have ended sooner
 	probing  chan struct{} // full while a probe runs, or looks whether one may
 	probed   time.Time     // when the last probe ended; guarded by probing
 }
@@ -23,9 +23,9 @@ type breaker struct {
 const (
 	maxFailures = 3
 	longestRest = time.Second            // between two probes
-	unknownTime = 20 * time.Millisecond  // what a call takes, before one was answered
+	unknownTime = 20 * time.Millisecond  // assumed of takes until a first call is answered
 	longestTime = 250 * time.Millisecond // that a sound server takes
-	maxShort    = 32                     // calls that deadlines ended too early; so many in a row are a failure
+	maxShort    = 32                     // calls in a row that deadlines end too early: one failure
 )
 
 // answered notes how long a call took.
@@ -42,17 +42,17 @@ func (b *breaker) reset() (wasAway bool) {
 	return b.failures.Load() > 0 && b.failures.Swap(0) >= maxFailures
 }
 
-// ended notes a call that a caller's deadline has ended after the time took. It reports whether that
-// counts as a failure: callers may have deadlines that no server can keep, but if nobody gets an
-// answer, that says something too.
+// ended notes a call that a caller's deadline has ended after the time took, and reports whether
+// that counts as a failure of the server. It does if answers usually come in half that time. With
+// a shorter deadline it may be the caller's fault, so only each maxShort-th in a row counts.
 func (b *breaker) ended(took time.Duration) (failed bool) {
 	return took > 2*cmp.Or(time.Duration(b.takes.Load()), unknownTime) || b.short.Add(1)%maxShort == 0
 }
 
 var errUnasked = errors.New("the last calls failed, and the next probe has not succeeded yet")
 
-// askToRead calls the store to read keys of one server, or returns an error at once if that does
-// not answer.
+// askToRead calls the store to read keys of one server. If that server does not answer at present,
+// it returns an error at once.
 func (c *Cache[K, V]) askToRead(ctx context.Context, texts []string, f func(context.Context) error) error {
 	b := c.servers.breaker(texts[0])
 	if b.failures.Load() < maxFailures || c.local.open.Err() != nil { // a closed cache has no probes
@@ -129,7 +129,7 @@ func (c *Cache[K, V]) fails(b *breaker, err error) {
 	}
 }
 
-// remove removes keys from the store. An error is that of one server.
+// remove removes keys from the store. If several servers fail, the error is that of one.
 func (c *Cache[K, V]) remove(ctx context.Context, texts ...string) error {
 	var mu sync.Mutex
 	var failed error

@@ -15,7 +15,7 @@ import (
 //
 // If store and source keep the promises in the package documentation, a value that a Cache
 // returns was current in the store, or was the result of fetch, at some moment of the call
-// or of the MaxLag before it; with ServeOn, while the store cannot be asked, of that time.
+// or of the MaxLag before it; while the store cannot be asked, of the ServeOn before it.
 type Cache[K comparable, V any] struct {
 	local  *Local[K, V]
 	store  Store
@@ -35,20 +35,6 @@ type Cache[K comparable, V any] struct {
 	servers servers
 	counts  counts
 }
-
-// A getError is the error of a load by a Get, which does not fetch: a Take that has joined the load
-// goes round again.
-type getError struct{ error }
-
-func (e getError) Unwrap() error { return e.error }
-
-func isOfGet(err error) bool {
-	_, is := err.(getError)
-	return is
-}
-
-// errMissing is the result of a load by Get of a missing key.
-var errMissing = errors.New("near: the store has nothing for the key")
 
 // New returns an empty cache that watches source until Close. An error wraps
 // cache.ErrArgument and says everything that is wrong with the options. One client may be
@@ -75,7 +61,7 @@ func New[K comparable, V any](store Store, source Source, o Options[K, V]) (*Cac
 	for _, schema := range neighbors(o.Schema) {
 		c.neighbors = append(c.neighbors, schemaPrefix(o.Prefix, schema))
 	}
-	local := LocalOptions[K, V]{Prefix: schemaPrefix(o.Prefix, o.Schema), Text: o.Keys, MaxLag: o.MaxLag, Logger: o.Logger}
+	local := LocalOptions[K, V]{Prefix: schemaPrefix(o.Prefix, o.Schema), Keys: o.Keys, MaxLag: o.MaxLag, Logger: o.Logger}
 	local.Cache = cache.Options[K, V]{
 		Name: o.Name, Limit: o.Limit, MaxWeight: o.MaxWeight, Policy: o.Policy,
 		Expire: o.LocalExpire, Jitter: o.Jitter, Weigh: o.Weigh, MaxLoads: o.MaxLoads,
@@ -115,7 +101,7 @@ func (c *Cache[K, V]) Take(ctx context.Context, key K, fetch func(ctx context.Co
 	return c.copied(value, err == nil), err
 }
 
-// copied returns the value for a caller, if there is one.
+// copied returns a Clone of a value, if there is a value and a Clone.
 func (c *Cache[K, V]) copied(value V, ok bool) V {
 	if ok && c.clone != nil {
 		return c.clone(value)
@@ -165,10 +151,10 @@ func (c *Cache[K, V]) Get(ctx context.Context, key K) (value V, ok bool, err err
 	return c.copied(value, err == nil), err == nil, err
 }
 
-// Set stores a value for a key in the store. When Set returns without an error, no caller in
-// this process gets the old value; other instances may return it for MaxLag at most, usually
-// for much less. After an error the value may or may not be stored, and with a Schema other versions
-// may still have the old one: call Del.
+// Set stores a value for a key in the store. When Set returns without an error, no caller in this
+// process gets the old value; other instances may return it for MaxLag at most, usually for much
+// less. After an error the value may or may not be stored, and with a Schema other versions may
+// still have the old one: call Del.
 //
 // Write to the database first. After that Del is better than Set: two instances may call Set
 // in another order than they wrote to the database.
@@ -177,14 +163,14 @@ func (c *Cache[K, V]) Set(ctx context.Context, key K, value V) error {
 	if err != nil {
 		return err
 	}
-	// Not stored in memory: another instance may write to the store before that. And also
-	// after an error, as the store may have changed nevertheless.
+	// Memory does not get the value: another instance may write to the store before it would.
+	// It forgets the key after an error too, as the store may have changed nevertheless.
 	defer c.local.Forget(key)
 	item := Item{State: Found, Value: data, TTL: c.ttl(c.expire)}
 	text := c.local.key(key)
 	err = c.ask(ctx, text, func(ctx context.Context) error { return c.store.Set(ctx, text, item) })
 	if len(c.neighbors) > 0 {
-		// Afterwards: of two versions that Set a key at once, each would keep its own value otherwise.
+		// Not before the Set: two versions that Set a key at once would each keep its own value.
 		err = cmp.Or(err, c.remove(ctx, c.beside(nil, key)...))
 	}
 	return err

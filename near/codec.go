@@ -20,8 +20,8 @@ type Codec[V any] struct {
 	Decode func(data []byte) (V, error)
 }
 
-// JSON returns a codec by package encoding/json, which sees exported fields only. A string that is not
-// UTF-8, which JSON would change, is an error of Encode.
+// JSON returns a codec by package encoding/json, which sees exported fields only. A string that is
+// not UTF-8, which JSON would change, is an error of Encode.
 func JSON[V any]() Codec[V] {
 	return Codec[V]{
 		Encode: func(value V) (data []byte, err error) {
@@ -39,9 +39,9 @@ func JSON[V any]() Codec[V] {
 	}
 }
 
-// convert calls a function that turns keys or values into bytes or back. Its argument may be what
-// another program has stored, which would make it panic for every caller, in every instance, as long as
-// it is stored.
+// convert calls a function that turns keys or values into bytes or back, and returns a panic of it
+// as an error. The argument may be what another program has stored: for as long as it is stored, it
+// would make every caller in every instance panic.
 func convert[A, B any](f func(A) (B, error), a A) (b B, err error) {
 	defer func() {
 		if p := recover(); p != nil {

@@ -5,8 +5,8 @@
 // a cache.Cache. A [Store] has the values for the whole fleet, as bytes. A [Source] tells
 // each instance which keys of the store change, and confirms from time to time that it
 // has reported all changes up to a moment. An instance keeps values in its memory while that
-// moment is at most MaxLag ago; else each for MaxLag after its load began, or, with
-// Options.ServeOn, while the store cannot be asked.
+// moment is at most MaxLag ago. Otherwise it keeps each value for MaxLag after its load began; with
+// Options.ServeOn longer, while the store cannot be asked.
 //
 // # What a Source and a Store must promise
 //
@@ -26,6 +26,14 @@
 //
 // Messages of the source and answers of the store may overtake each other: a change may be
 // told before the answer to an earlier read, and after the answer to a later one.
+//
+// # What else they may have
+//
+// A Source may also be a [Coverer], which tells of some keys only, and a [PartialSource], which
+// says that it tells of some changes late or not at all. A Store may also be a [Leaser], which
+// lets one instance load a missing key, and a [Sharded], which has several servers. A [Watcher]
+// may also be a [KeyWatcher] and a [LagWatcher]: a source finds out by the functions [Except],
+// [ChangedIf] and [MaxLag].
 //
 // # Keys
 //

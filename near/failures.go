@@ -7,33 +7,35 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/pinwheel-cache/pinwheel/stats"
+	"github.com/pinwheel-cache/pinwheel/internal/sources"
 )
 
 // failures has the last errors of the store and of the source, for the statistics, and logs what is
 // rare.
 type failures struct {
-	logger *slog.Logger // nil: slog's default, of the moment
+	logger *slog.Logger // nil: slog.Default(), as of the moment of a line
 	cache  string       // its name
 	made   time.Time
 
-	store, source atomic.Pointer[stats.Failure]
+	store, source atomic.Pointer[sources.Failure]
 
 	storeAway, sourceLost, undecodable warning
 }
 
-// A warning is a line of the log that comes at most once a minute, whatever flaps.
+// A warning is a line of the log that comes at most once a minute, however often it is due.
 type warning struct {
 	at   atomic.Int64 // when it came last, in nanoseconds since the cache was made; 0: never
 	open atomic.Bool  // it came, and was not taken back
 }
 
 // last is the option Failures of a cache.
-func (f *failures) last() (store, source *stats.Failure) { return f.store.Load(), f.source.Load() }
+func (f *failures) last() (store, source *sources.Failure) { return f.store.Load(), f.source.Load() }
 
-func (f *failures) noteStore(err error) { f.store.Store(&stats.Failure{Time: time.Now(), Err: err}) }
+func (f *failures) noteStore(err error) { f.store.Store(&sources.Failure{Time: time.Now(), Err: err}) }
 
-func (f *failures) noteSource(err error) { f.source.Store(&stats.Failure{Time: time.Now(), Err: err}) }
+func (f *failures) noteSource(err error) {
+	f.source.Store(&sources.Failure{Time: time.Now(), Err: err})
+}
 
 // warn logs a warning, unless it came within the last minute.
 func (f *failures) warn(w *warning, what string, err error) {

@@ -38,8 +38,8 @@ func (c *Cache[K, V]) readAtOnce(ctx context.Context, all []*lookup[K, V], lease
 	}
 }
 
-// items reads keys of one server, and takes leases on missing ones. If the store refuses that, nobody can
-// end a lease by a value: then leases count for nothing.
+// items reads keys of one server, and takes leases on missing ones. If the store refuses to write,
+// nobody can store a value that ends a lease. Then keys that others have leased count as missing.
 func (c *Cache[K, V]) items(ctx context.Context, texts []string, lease bool) (items []Item, err error) {
 	if lease {
 		err = c.askToRead(ctx, texts, func(ctx context.Context) (err error) {
@@ -63,11 +63,10 @@ func (c *Cache[K, V]) items(ctx context.Context, texts []string, lease bool) (it
 	return items, err
 }
 
-// await waits for another caller that loads a key: for the change that ends its lease, or for
-// the time of the lease to end, but for no longer than one of this cache lasts: others may have
-// taken it for a day, or for ever. It polls the store if no source tells of changes. It waits for
-// one lease only: if the key has another one then, this caller has waited for a load that
-// brought nothing, and is not to wait for the next.
+// await waits for another caller that loads a key, until a change ends the lease or its time is
+// over. It waits no longer than a lease of this cache lasts: others may take theirs for a day, or
+// for ever. It polls the store if no source tells of changes. It waits for one lease only: if the
+// key has another one then, the first load has brought nothing, and the next may not either.
 func (c *Cache[K, V]) await(ctx context.Context, one *lookup[K, V]) {
 	c.counts.waits.Add(1)
 	lease, end := one.item.Token, time.Now().Add(c.lease)

@@ -195,8 +195,8 @@ func TestKeptUnderALease(t *testing.T) {
 	})
 }
 
-// Catches: a key of which changes are not told and that is kept for long, or another one that is not;
-// one that is told of again and is not kept.
+// Catches: a key of which changes are not told and that is kept for long, or another one that is
+// not; one that is told of again and is not kept.
 func TestExcept(t *testing.T) {
 	inRig(t, near.Options[string, string]{MaxLag: time.Second}, func(t *testing.T, r *rig) {
 		r.store("k", "1", 0)

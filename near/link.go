@@ -14,10 +14,9 @@ import (
 // may be served whatever the source says. When the source vouches again, those values are
 // right still. Times are in nanoseconds since start, by the monotonic clock.
 //
-// Reading the clock takes longer than a hit. So until is always while the last Current is
-// recent, and after three quarters of MaxLag a timer sets it to the exact time. The timer
-// may be late by a quarter of MaxLag. Then every hit reads the clock, but usually the next
-// Current comes before that.
+// Reading the clock takes longer than a hit. So while the last Current is recent, until has the
+// value always, and hits do not read the clock. When three quarters of MaxLag have passed without
+// another Current, a timer, which may be late by a quarter of MaxLag, sets until to the exact time.
 type link struct {
 	start  time.Time
 	maxLag time.Duration
@@ -52,8 +51,9 @@ func (l *link) end() int64 { return plus(l.asOf, int64(l.maxLag)) }
 // certain reports whether memory may be served. If not, lapse must be called before a get.
 func (l *link) certain() bool { return l.until.Load() == always }
 
-// lapse empties memory by forget, which gets the moment for which the source has vouched, if
-// the time of what is there is over. Loads that began before are not kept.
+// lapse calls forget, which empties memory, if memory may not be served any more. Loads that began
+// before are not kept. forget gets the moment for which the source has vouched. It runs under mu,
+// so it must not call functions of the program.
 func (l *link) lapse(forget func(asOf int64)) {
 	if l.now() <= l.until.Load() {
 		return
@@ -75,8 +75,8 @@ func (l *link) vouches() bool {
 	return l.vouched && l.now() <= l.end()
 }
 
-// opened is called when all changes from now on will be told, and memory is empty. It reports whether
-// the link was not open.
+// opened is called when all changes from now on will be told, and memory is empty. It reports
+// whether the link was not open.
 func (l *link) opened() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -140,8 +140,8 @@ func (l *link) doubt() {
 	l.trust()
 }
 
-// lag returns the time since the moment for which the source has vouched, that of when it did
-// so, and false if it never has.
+// lag returns the age of the moment for which the source has vouched, and the age that it had when
+// the source did so; false if the source never has.
 func (l *link) lag() (lag, behind time.Duration, known bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -5,42 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"time"
-
-	"github.com/pinwheel-cache/pinwheel/cache"
 )
-
-// A lookup is what a load finds out about one key.
-type lookup[K comparable, V any] struct {
-	key     K
-	text    string // the key in the store
-	load    *cache.Load[V]
-	vouched bool // the source tells of every change since the load began
-	phantom bool // the database cannot have it: see Options.MayExist
-
-	item    Item      // what the store has
-	began   time.Time // when the reading of item began, or the fetch
-	removed bool      // what it had could not be decoded
-
-	value V
-	err   error
-
-	kept    bool // in memory: see keepInMemory
-	pauses  bool // its error is kept for MaxLag, to spare the database
-	inStore time.Duration
-	stored  time.Time
-}
-
-func (one *lookup[K, V]) keyInStore() string { return one.text }
 
 // A fetcher calls the function of a Take or TakeMany, and sets value and err of all lookups.
 type fetcher[K comparable, V any] func(ctx context.Context, lacking []*lookup[K, V])
-
-func (c *Cache[K, V]) lookup(key K, l *cache.Load[V]) *lookup[K, V] {
-	return &lookup[K, V]{
-		key: key, text: c.local.key(key), load: l,
-		vouched: l.Expire >= 0, phantom: c.mayExist != nil && !c.mayExist(key),
-	}
-}
 
 // find reads keys from the store, and fetches those that it does not have. It waits for other
 // callers last, as they may wait for keys that it has leased. fetch is nil for a Get.
@@ -137,16 +105,8 @@ func (c *Cache[K, V]) removeBroken(ctx context.Context, broken []*lookup[K, V]) 
 	return broken
 }
 
-func texts[K comparable, V any](all []*lookup[K, V]) []string {
-	texts := make([]string, len(all))
-	for i, one := range all {
-		texts[i] = one.text
-	}
-	return texts
-}
-
-// fetchLacking fetches keys that the store does not have. Those without a lease are fetched
-// beside the holder of the lease, or the store has no leases, or it refuses writes.
+// fetchLacking fetches keys that the store does not have. For some there may be no lease: another
+// caller holds it, or the store has no leases, or it refuses writes.
 func (c *Cache[K, V]) fetchLacking(ctx context.Context, lacking []*lookup[K, V], fetch fetcher[K, V]) {
 	if fetch == nil {
 		for _, one := range lacking {
@@ -271,12 +231,6 @@ func (c *Cache[K, V]) withoutStore(ctx context.Context, failed []*lookup[K, V], 
 	}
 }
 
-// keepInMemory lets the result of a lookup stay in memory. The store has had it for the time
-// inStore since stored; 0 means for ever.
-func (one *lookup[K, V]) keepInMemory(inStore time.Duration, stored time.Time) {
-	one.kept, one.inStore, one.stored = true, inStore, stored
-}
-
 // setTTL says how long the result of a lookup stays in memory. It comes last, as that time counts
 // from the end of the load.
 func (c *Cache[K, V]) setTTL(one *lookup[K, V]) {
@@ -303,7 +257,7 @@ func (c *Cache[K, V]) setTTL(one *lookup[K, V]) {
 }
 
 // keepBriefly lets the result of a fetch, which the store does not have, stay in memory until
-// MaxLag after the fetch began: so long it may be served, whatever happens to its key.
+// MaxLag after the fetch began: for that long it may be served, whatever happens to its key.
 func (c *Cache[K, V]) keepBriefly(one *lookup[K, V]) {
 	if one.err == nil || one.load.NotFound && c.notFoundExpire > 0 {
 		one.keepInMemory(c.local.link.maxLag, one.began)

@@ -11,6 +11,7 @@ import (
 	"weak"
 
 	"github.com/pinwheel-cache/pinwheel/cache"
+	"github.com/pinwheel-cache/pinwheel/internal/sources"
 	"github.com/pinwheel-cache/pinwheel/stats"
 )
 
@@ -23,12 +24,12 @@ import (
 type Local[K comparable, V any] struct {
 	link    link
 	cache   *cache.Cache[K, V]
-	spare   *cache.Cache[K, V] // what memory had when its time was over, for serveOn; nil without
+	spare   *cache.Cache[K, V] // what memory had, and can stand in; nil without serveOn
 	serveOn time.Duration
 	prefix  string
 	text    Text[K]
 	covers  func(key string) bool
-	untold  atomic.Pointer[func(key string) bool] // nil, or it has nil: all that is covered is told
+	untold  atomic.Pointer[func(key string) bool] // nil, or points to nil: no key is untold
 	partial func() bool
 	waiters waiters
 	open    context.Context // until Close
@@ -51,8 +52,8 @@ type LocalOptions[K comparable, V any] struct {
 	// Prefix is the beginning of each key in the store.
 	Prefix string
 
-	// Text turns keys into strings. It may be zero if K is a string or an integer.
-	Text Text[K]
+	// Keys turns keys into strings. It may be zero if K is a string or an integer.
+	Keys Text[K]
 
 	// MaxLag bounds the age of what is served: values in memory are served while the source
 	// has confirmed a moment at most this long ago, or their load began at most this long
@@ -74,7 +75,7 @@ func newLocal[K comparable, V any](source Source, o LocalOptions[K, V], serveOn 
 	if err := o.check(source); err != nil {
 		return nil, err
 	}
-	l := &Local[K, V]{prefix: o.Prefix, text: o.Text, serveOn: serveOn, stopped: make(chan struct{})}
+	l := &Local[K, V]{prefix: o.Prefix, text: o.Keys, serveOn: serveOn, stopped: make(chan struct{})}
 	if l.text.String == nil {
 		l.text = textOf[K]()
 	}
@@ -83,12 +84,12 @@ func newLocal[K comparable, V any](source Source, o LocalOptions[K, V], serveOn 
 		l.covers = c.Covers
 	}
 	l.partial = func() bool { return false }
-	if p, ok := source.(interface{ Partial() bool }); ok {
+	if p, ok := source.(PartialSource); ok {
 		l.partial = p.Partial
 	}
 	l.failures = &failures{logger: o.Logger, cache: cmp.Or(o.Cache.Name, "cache"), made: time.Now()}
 	weakly := weak.Make(l.failures) // the logger, or an error, may have what has the cache
-	o.Cache.Failures = func() (store, source *stats.Failure) {
+	o.Cache.Failures = func() (store, source *sources.Failure) {
 		if f := weakly.Value(); f != nil {
 			return f.last()
 		}
@@ -131,7 +132,7 @@ func (l *Local[K, V]) Get(key K) (value V, ok bool) {
 	return l.cache.Get(key)
 }
 
-// settle empties memory if the time of what is there is over.
+// settle empties memory if it may not be served any more.
 //
 // Call it before a get. If it came after the get, a reconnection between the two could make a
 // value that was read before look current.
@@ -143,18 +144,19 @@ func (l *Local[K, V]) settle() {
 
 // forgetAll empties memory. asOf is the moment for which the source has vouched.
 func (l *Local[K, V]) forgetAll(asOf int64) {
-	l.setAside(asOf, nil) // link.mu is held: the text of a key is by a function of the program
+	l.setAside(asOf, nil) // all: to select calls functions of the program, and link.mu is held
 	l.cache.Clear()
 }
 
-// setAside lets what memory has of some keys stand in until serveOn after asOf; of all, if is is nil.
-func (l *Local[K, V]) setAside(asOf int64, is func(text string) bool) {
+// setAside lets values in memory stand in until serveOn after asOf: those of the keys for which
+// selects returns true, or all if it is nil.
+func (l *Local[K, V]) setAside(asOf int64, selects func(text string) bool) {
 	left := plus(plus(asOf, int64(l.serveOn)), 1-l.link.now())
 	if l.spare == nil || left <= 0 {
 		return
 	}
 	for e := range l.cache.Entries() {
-		if is != nil && !is(l.key(e.Key)) {
+		if selects != nil && !selects(l.key(e.Key)) {
 			continue
 		}
 		l.spare.SetWithExpire(e.Key, e.Value, min(e.TTL, time.Duration(left)))
@@ -270,7 +272,7 @@ func (l *Local[K, V]) Close(ctx context.Context) error {
 // A watcher is the [Watcher] of a Local.
 type watcher[K comparable, V any] struct{ *Local[K, V] }
 
-// MaxLag is found by the function [MaxLag].
+// MaxLag makes a watcher a [LagWatcher].
 func (w watcher[K, V]) MaxLag() time.Duration { return w.link.maxLag }
 
 func (w watcher[K, V]) Changed(keys ...string) {
@@ -290,10 +292,9 @@ func (w watcher[K, V]) Changed(keys ...string) {
 	}
 }
 
-// Except is found by the function [Except].
+// Except and ChangedIf make a watcher a [KeyWatcher].
 func (w watcher[K, V]) Except(untold func(key string) bool) { w.untold.Store(&untold) }
 
-// ChangedIf is found by the function [ChangedIf].
 func (w watcher[K, V]) ChangedIf(changed func(key string) bool) {
 	del := func(key K, _ V) bool { return changed(w.key(key)) }
 	w.cache.DelFunc(del)
@@ -303,8 +304,8 @@ func (w watcher[K, V]) ChangedIf(changed func(key string) bool) {
 	w.waiters.wakeAll()
 }
 
-// clear empties memory. Keys of which changes are not told have lost their server: what there is of
-// them can stand in.
+// clear empties memory. If changes of a key are not told, its server is away: its value can stand
+// in.
 func (w watcher[K, V]) clear() {
 	if w.spare != nil {
 		w.spare.DelFunc(func(key K, _ V) bool { return w.told(w.key(key)) })

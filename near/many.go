@@ -8,11 +8,12 @@ import (
 	"github.com/pinwheel-cache/pinwheel/cache"
 )
 
-// TakeMany is [Cache.Take] for several keys at once. It reads the keys that are not in memory
-// from the store at once, and loads those that the store does not have by one call of
-// fetch; keys that another caller in the fleet loads, and for which it has waited in vain, by
-// a second one at most. It returns the values of the keys that have one; a key that fetch
-// leaves out has none. It returns the error of one key together with all values that it found.
+// TakeMany is [Cache.Take] for several keys at once. It reads the keys that are not in memory from
+// the store at once, and loads those that the store does not have by one call of fetch. If other
+// callers in the fleet load some of them, it waits for these, and calls fetch a second time for
+// those for which it has waited in vain. It returns the values of the keys that have one; a key
+// that fetch leaves out has none. It returns the error of one key together with all values that it
+// found.
 func (c *Cache[K, V]) TakeMany(ctx context.Context, keys []K, fetch func(ctx context.Context, missing []K) (map[K]V, error)) (values map[K]V, err error) {
 	if fetch == nil {
 		panic("near: fetch of TakeMany is nil: want a function")

@@ -24,8 +24,8 @@ var ErrStore = errors.New("near: the store cannot be asked")
 // for MaxLag.
 var ErrReadOnly = errors.New("near: the store refuses writes")
 
-// ErrRefused is wrapped by errors of a [Store] whose server has answered, and refuses what it was asked:
-// nobody waits for it, so reads need not keep away from it.
+// ErrRefused is wrapped by errors of a [Store] whose server has answered, and refuses what it was
+// asked: nobody waits for it, so reads need not keep away from it.
 var ErrRefused = errors.New("near: the store refuses this")
 
 // Options says what a [Cache] does. The zero Options are those of a cache without a limit,
@@ -106,11 +106,12 @@ type Options[K comparable, V any] struct {
 	Prefix string
 
 	// Schema names the form of the values, such as "v2"; it is a part of each key in the store:
-	// "users:~v2~42". So two versions of a service, whose values are incompatible, share a
-	// Prefix, and neither gets or removes what the other reads. If it ends in a number, Set and Del
-	// also remove what the versions before and after it have stored for the key: they run beside
-	// this one during a deploy or a rollback, and must not keep old values. Before 0 or 1 there was no
-	// Schema. Keys of a cache without one must not begin with ~ then. docs/deploys.md says more.
+	// "users:~v2~42". So two versions of a service, whose values are incompatible, share a Prefix,
+	// and neither gets or removes what the other reads. If it ends in a number, Set and Del also
+	// remove what the versions before and after it have stored for the key: they run beside this
+	// one during a deploy or a rollback, and must not keep old values. The version before the
+	// number 0 or 1 had no Schema. Keys of a cache without one must not begin with ~ then.
+	// docs/deploys.md says more.
 	Schema string
 
 	// Keys turns keys into strings. It may be zero if K is a string or an integer.
@@ -164,7 +165,8 @@ func (r *refusals) time(field string, d, least time.Duration, zero string) {
 	}
 }
 
-// isNil reports whether an interface is nil, or has a nil pointer, as of a client that was not made.
+// isNil reports whether an interface is nil, or has a nil pointer, as of a client that was not
+// made.
 func isNil(x any) bool {
 	v := reflect.ValueOf(x)
 	return x == nil || v.Kind() == reflect.Pointer && v.IsNil()
@@ -208,13 +210,13 @@ func (o *LocalOptions[K, V]) check(source Source) error {
 		wrong.add("the source is nil: want one, such as that of near/redis")
 	}
 	wrong.time("MaxLag", o.MaxLag, 10*time.Millisecond, "a second")
-	if c, ok := source.(Coverer); ok && (o.Prefix != "" || o.Text.String == nil && reflect.TypeFor[K]().Kind() != reflect.String) && !c.Covers(o.Prefix) {
+	if c, ok := source.(Coverer); ok && (o.Prefix != "" || o.Keys.String == nil && reflect.TypeFor[K]().Kind() != reflect.String) && !c.Covers(o.Prefix) {
 		wrong.add("Prefix, with the Schema if there is one, is %q, and the source does not tell of keys with it: want one that begins with a prefix of the source", o.Prefix)
 	}
 	switch {
-	case (o.Text.String == nil) != (o.Text.Parse == nil):
+	case (o.Keys.String == nil) != (o.Keys.Parse == nil):
 		wrong.add("the text of keys has one of its two functions: want both")
-	case o.Text.String == nil && textOf[K]().String == nil:
+	case o.Keys.String == nil && textOf[K]().String == nil:
 		wrong.add("keys are of type %T and have no text: want functions that turn them into strings and back", *new(K))
 	}
 	if o.Cache.OnRemove != nil {

@@ -175,8 +175,8 @@ func TestGet(t *testing.T) {
 	})
 }
 
-// TestJoinsAGet lets a Take and a TakeMany join the load of a Get that fails, as it does not fetch: both
-// go round again.
+// TestJoinsAGet lets a Take and a TakeMany join the load of a Get that fails, as it does not fetch:
+// both go round again.
 func TestJoinsAGet(t *testing.T) {
 	for name, prepare := range map[string]func(r *rig){
 		"store away": func(r *rig) { r.server.fail = func(string) bool { return true } },
@@ -221,8 +221,8 @@ func TestBrokenKey(t *testing.T) {
 	})
 }
 
-// TestForeignLease: a lease that others have taken for a day, or for ever, is waited for as long as one
-// of this cache lasts, also for a key that cannot exist.
+// TestForeignLease: a lease that others have taken for a day, or for ever, is waited for as long as
+// one of this cache lasts, also for a key that cannot exist.
 func TestForeignLease(t *testing.T) {
 	for _, mayExist := range []bool{true, false} {
 		for _, ttl := range []time.Duration{0, 24 * time.Hour} {

@@ -16,9 +16,9 @@ func schemaPrefix(prefix, schema string) string {
 	return prefix + schemaMark + schema + schemaMark
 }
 
-// neighbors returns the schemas before and after one that ends in a number, as "v2" does: those of the
-// versions that run beside this one during a deploy or a rollback. Before the first, 0 or 1, there was
-// none.
+// neighbors returns the schemas before and after one that ends in a number, as "v2" does: those of
+// the versions that run beside this one during a deploy or a rollback. The version before the
+// number 0 or 1 had none.
 func neighbors(schema string) (all []string) {
 	name := strings.TrimRight(schema, "0123456789")
 	digits := schema[len(name):]
@@ -35,14 +35,14 @@ func neighbors(schema string) (all []string) {
 	return append(all, name+strconv.FormatUint(n+1, 10))
 }
 
-// oddNumber reports whether a Schema ends in a number that has no neighbors: too large, or with a zero
-// before it.
+// oddNumber reports whether a Schema ends in a number that has no neighbors: too large, or with a
+// zero before it.
 func oddNumber(schema string) bool {
 	digits := schema[len(strings.TrimRight(schema, "0123456789")):]
 	return len(digits) > 18 || len(digits) > 1 && digits[0] == '0'
 }
 
-// beside returns the keys in the store that the neighbors of this schema have for a key.
+// beside appends the keys in the store that the neighbors of this schema have for a key.
 func (c *Cache[K, V]) beside(texts []string, key K) []string {
 	for _, prefix := range c.neighbors {
 		texts = append(texts, prefix+c.local.text.String(key))

@@ -37,7 +37,8 @@ func versioned(version string) near.Codec[string] {
 }
 
 // TestVersionsSideBySide runs four versions of a service over one store. None removes what another
-// reads, but for a write: it is seen by the versions before and after, also where there was no Schema.
+// reads, but for a write: it is seen by the versions before and after, also where there was no
+// Schema.
 func TestVersionsSideBySide(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		s, truth, fetches := newServer(), "0", 0
@@ -213,8 +214,8 @@ func TestRareThingsAreLogged(t *testing.T) {
 	}
 }
 
-// TestLoggerMayHaveTheCache checks that a cache whose Logger, or an error that it keeps, leads to it is
-// collected: the statistics have both.
+// TestLoggerMayHaveTheCache checks that a cache whose Logger, or an error that it keeps, leads to
+// it is collected: the statistics have both.
 func TestLoggerMayHaveTheCache(t *testing.T) {
 	var gone weak.Pointer[near.Cache[string, string]]
 	func() {

@@ -7,9 +7,9 @@ import (
 	"sync"
 )
 
-// The servers of a store have a breaker each.
+// servers has a breaker for each server of a store.
 type servers struct {
-	number func(text string) int // that of the server that has a key; nil: there is one
+	number func(text string) int // Sharded.Server; nil: there is one server
 
 	mu       sync.Mutex
 	breakers map[int]*breaker
@@ -17,12 +17,12 @@ type servers struct {
 
 func (s *servers) init(store Store) {
 	s.breakers = map[int]*breaker{}
-	if of, ok := store.(interface{ Server(key string) int }); ok {
+	if of, ok := store.(Sharded); ok {
 		s.number = of.Server
 	}
 }
 
-// breaker returns that of the server that has a key.
+// breaker returns the breaker of the server that has a key.
 func (s *servers) breaker(text string) *breaker {
 	number := 0
 	if s.number != nil {
@@ -54,7 +54,7 @@ func (s *servers) wait(ctx context.Context) error {
 	return nil
 }
 
-// eachServer calls f concurrently for each server, with those of all that it has.
+// eachServer calls f concurrently for each server, with the part of all whose keys it has.
 func eachServer[T any](s *servers, all []T, text func(T) string, f func(of []T)) {
 	if s.number == nil || len(all) < 2 {
 		if len(all) > 0 {

@@ -6,8 +6,7 @@ import (
 )
 
 // A Source tells which keys of a [Store] change. The package documentation says what it must
-// promise. If it also has a method Partial() bool, the statistics show by it whether some changes
-// come late or not at all.
+// promise. It may also be a [Coverer] and a [PartialSource].
 type Source interface {
 	// Watch tells w of changes until ctx ends, and then returns. It connects by itself, and
 	// again whenever it loses its connection. It may be called several times, also
@@ -44,29 +43,51 @@ type Watcher interface {
 // A Coverer is a [Source] that tells of some keys only, such as those with certain prefixes.
 // The values of other keys are kept in memory for MaxLag.
 type Coverer interface {
-	// Covers reports whether changes of a key are told. From when that ends until all are told
-	// again it returns false; first that, then [ChangedIf].
+	// Covers reports whether changes of a key are told. When a source stops telling of keys, it
+	// first returns false for them, and then calls [ChangedIf]. It returns true again only when
+	// all changes of the key are told again.
 	Covers(key string) bool
 }
 
-// Except tells w, before a ChangedAll, of which keys changes will not be told from then on: those for
-// which untold returns true. They are kept for MaxLag, as those that the source does not cover. nil
-// means that all are told again. It does nothing unless w has a method Except, as the watcher of this
-// package does.
+// A PartialSource is a [Source] that may be worse than others. The statistics show it.
+type PartialSource interface {
+	// Partial reports whether at present some changes are told late or not at all.
+	Partial() bool
+}
+
+// A KeyWatcher is a [Watcher] that can forget some keys and keep the others. That of this package
+// is one. A source calls the functions [Except] and [ChangedIf], which also work without it.
+type KeyWatcher interface {
+	// Except comes before a ChangedAll. From then on the source tells of no changes of the keys
+	// for which untold returns true. They are kept for MaxLag, as those that the source does not
+	// cover. nil means that all changes are told again.
+	Except(untold func(key string) bool)
+
+	// ChangedIf says that the keys for which changed returns true have or may have changed.
+	ChangedIf(changed func(key string) bool)
+}
+
+// Except calls the Except of w if w is a [KeyWatcher], and else does nothing.
 func Except(w Watcher, untold func(key string) bool) {
-	if asks, ok := w.(interface{ Except(func(string) bool) }); ok {
-		asks.Except(untold)
+	if k, ok := w.(KeyWatcher); ok {
+		k.Except(untold)
 	}
 }
 
-// ChangedIf tells w that the keys for which changed returns true have or may have changed: by
-// ChangedAll, unless w can tell them apart, as the watcher of this package does.
+// ChangedIf calls the ChangedIf of w if w is a [KeyWatcher], and else ChangedAll.
 func ChangedIf(w Watcher, changed func(key string) bool) {
-	if asks, ok := w.(interface{ ChangedIf(func(string) bool) }); ok {
-		asks.ChangedIf(changed)
+	if k, ok := w.(KeyWatcher); ok {
+		k.ChangedIf(changed)
 		return
 	}
 	w.ChangedAll()
+}
+
+// A LagWatcher is a [Watcher] that says how often it must hear Current. That of this package is
+// one. A source calls the function [MaxLag], which also works without it.
+type LagWatcher interface {
+	// MaxLag returns the option MaxLag of the cache.
+	MaxLag() time.Duration
 }
 
 // defaultMaxLag is the MaxLag if the option is 0.
@@ -75,8 +96,8 @@ const defaultMaxLag = time.Second
 // MaxLag returns the option MaxLag of the cache of w, or a second if w does not say. A
 // source calls Current at least three times in each MaxLag.
 func MaxLag(w Watcher) time.Duration {
-	if lagger, ok := w.(interface{ MaxLag() time.Duration }); ok {
-		return lagger.MaxLag()
+	if l, ok := w.(LagWatcher); ok {
+		return l.MaxLag()
 	}
 	return defaultMaxLag
 }

@@ -16,7 +16,7 @@ import (
 func named(t *testing.T, name string) stats.Snapshot {
 	t.Helper()
 	all := stats.Caches()
-	i := slices.IndexFunc(all, func(c stats.NamedCache) bool { return c.Name == name })
+	i := slices.IndexFunc(all, func(c stats.Named[stats.Snapshot]) bool { return c.Name == name })
 	if i < 0 {
 		t.Fatalf("%s is not among %v", name, all)
 	}

@@ -10,9 +10,7 @@ import (
 // store could not be asked, or that a change may or may not have happened; never that there
 // is no value.
 //
-// A store of several servers may also have a method Server(key string) int, which numbers them from
-// 0 and says which has a key. Then a call is for keys of one server, and one that does not answer
-// does not keep callers from the others.
+// It may also be a [Leaser] and a [Sharded].
 type Store interface {
 	// Get reads keys, in as few round trips as there are servers. The items are in the
 	// order of keys. An error says nothing about any of them.
@@ -53,6 +51,13 @@ const (
 	Leased               // it has nothing, and another caller has the lease
 	Broken               // it has something that is no item, which is removed and loaded anew
 )
+
+// A Sharded is a [Store] of several servers. Each call is for keys of one of them, and one that
+// does not answer does not keep callers from the others.
+type Sharded interface {
+	// Server returns the number of the server that has a key. The first is 0.
+	Server(key string) int
+}
 
 // A Leaser is a [Store] that gives one caller at a time the right to load a missing key: a
 // lease, as in Nishtala et al., Scaling Memcache at Facebook, NSDI 2013. The lease is stored

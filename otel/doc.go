@@ -17,8 +17,8 @@
 // and its unit, one of UCUM, in the singular; no name ends in total. A level is an
 // UpDownCounter: its sum over all caches has a meaning, that of a gauge has none. Each
 // metric of caches has the attribute pinwheel.cache.name, which is unique in the process.
-// Each of timing wheels has pinwheel.timingwheel.name. The documentation of package stats
-// lists the metrics, beside their names at /metrics.
+// Each of timing wheels has pinwheel.timingwheel.name. The metrics, beside their names at
+// /metrics, are in https://github.com/pinwheel-cache/pinwheel/blob/main/docs/metrics.md.
 //
 // # Histograms
 //

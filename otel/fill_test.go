@@ -5,20 +5,22 @@ import (
 	"testing"
 	"time"
 
+	"github.com/pinwheel-cache/pinwheel/internal/histogram"
+	"github.com/pinwheel-cache/pinwheel/internal/sources"
 	"github.com/pinwheel-cache/pinwheel/stats"
 )
 
 // registerCache registers a cache that reports s until the test ends.
 func registerCache(t testing.TB, name string, s *stats.Snapshot) {
 	t.Helper()
-	_, unregister := stats.Register(stats.CacheSource{Name: name, Snapshot: func() (stats.Snapshot, bool) { return *s, true }})
+	_, unregister := sources.Register(sources.Cache[stats.Snapshot]{Name: name, Snapshot: func() (stats.Snapshot, bool) { return *s, true }})
 	t.Cleanup(unregister)
 }
 
 // registerWheel registers a timing wheel that reports w until the test ends.
 func registerWheel(t testing.TB, name string, w *stats.WheelSnapshot) {
 	t.Helper()
-	_, unregister := stats.Register(stats.WheelSource{Name: name, Snapshot: func() (stats.WheelSnapshot, bool) { return *w, true }})
+	_, unregister := sources.Register(sources.Wheel[stats.WheelSnapshot]{Name: name, Snapshot: func() (stats.WheelSnapshot, bool) { return *w, true }})
 	t.Cleanup(unregister)
 }
 
@@ -44,9 +46,9 @@ func fullWheel(n *numbers) (w stats.WheelSnapshot) {
 func (n *numbers) fill(v reflect.Value) {
 	switch to := v.Addr().Interface().(type) {
 	case *stats.Histogram:
-		var r stats.DurationRecorder
+		var r histogram.DurationRecorder
 		n.observe(r.Observe)
-		*to = r.Histogram()
+		*to = stats.Histogram(r.Histogram())
 	case *uint64:
 		*to = n.next()
 	case *int:

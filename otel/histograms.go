@@ -36,17 +36,18 @@ func (producer) Produce(context.Context) ([]metricdata.ScopeMetrics, error) {
 func produced[S any](metrics []stats.Metric[S], sources []source[S]) (all []metricdata.Metrics) {
 	now := time.Now()
 	for _, m := range collected(metrics) {
-		if m.Kind != stats.KindHistogram {
+		if m.Kind != "histogram" {
 			continue
 		}
 		var points []metricdata.HistogramDataPoint[float64]
 		for i := range sources {
 			s := &sources[i]
 			for label, v := range m.Values(&s.stats, s.since) {
-				if v.Times.Count() == 0 {
+				h := v.(*stats.Histogram)
+				if h.Count() == 0 {
 					continue
 				}
-				p := point(v.Times, s.since, now)
+				p := point(h, s.since, now)
 				p.Attributes = attribute.NewSet(s.name)
 				if m.Attribute != "" {
 					p.Attributes = attribute.NewSet(attribute.String(m.Attribute, label), s.name)

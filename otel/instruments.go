@@ -64,13 +64,13 @@ func instruments[S any](meter metric.Meter, metrics []stats.Metric[S]) (all []in
 		made := instrument[S]{Metric: m}
 		unit, description := metric.WithUnit(m.Unit), metric.WithDescription(m.Help)
 		switch m.Kind {
-		case stats.KindCounter:
+		case "counter":
 			made.whole, err = meter.Int64ObservableCounter(m.Path, unit, description)
-		case stats.KindLevel:
+		case "level":
 			made.whole, err = meter.Int64ObservableUpDownCounter(m.Path, unit, description)
-		case stats.KindGauge:
+		case "gauge":
 			made.real, err = meter.Float64ObservableGauge(m.Path, unit, description)
-		case stats.KindHistogram:
+		case "histogram":
 			made.whole, err = meter.Int64ObservableCounter(m.Path+".count", unit, metric.WithDescription(m.Help+" This is their number."))
 			if err == nil {
 				made.real, err = meter.Float64ObservableCounter(m.Path+".sum", metric.WithUnit("s"), metric.WithDescription(m.Help+" This is their sum."))
@@ -113,15 +113,14 @@ func (i *instrument[S]) observe(to metric.Observer, s *source[S], named []metric
 		if i.Attribute != "" {
 			options = []metric.ObserveOption{metric.WithAttributes(attribute.String(i.Attribute, label), s.name)}
 		}
-		count, float := v.Count, v.Float
-		if v.Times != nil {
-			count, float = v.Times.Count(), v.Times.Sum().Seconds()
-		}
-		if i.whole != nil {
-			to.ObserveInt64(i.whole, int64(min(count, math.MaxInt64)), options...)
-		}
-		if i.real != nil {
-			to.ObserveFloat64(i.real, float, options...)
+		switch v := v.(type) {
+		case uint64:
+			to.ObserveInt64(i.whole, int64(min(v, math.MaxInt64)), options...)
+		case float64:
+			to.ObserveFloat64(i.real, v, options...)
+		case *stats.Histogram:
+			to.ObserveInt64(i.whole, int64(min(v.Count(), math.MaxInt64)), options...)
+			to.ObserveFloat64(i.real, v.Sum().Seconds(), options...)
 		}
 	}
 }

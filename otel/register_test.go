@@ -33,16 +33,15 @@ func table() map[string]row {
 }
 
 func addRows[S any](rows map[string]row, metrics []stats.Metric[S]) {
-	kinds := map[stats.Kind]string{stats.KindCounter: "counter", stats.KindLevel: "level", stats.KindGauge: "gauge"}
 	for _, m := range metrics {
 		switch {
 		case m.Path == "":
-		case m.Kind == stats.KindHistogram:
+		case m.Kind == "histogram":
 			rows[m.Path] = row{"s", "", m.Name}
 			rows[m.Path+".count"] = row{m.Unit, "counter", m.Name + "_count"}
 			rows[m.Path+".sum"] = row{"s", "counter", m.Name + "_sum"}
 		default:
-			rows[m.Path] = row{m.Unit, kinds[m.Kind], m.Name}
+			rows[m.Path] = row{m.Unit, m.Kind, m.Name}
 		}
 	}
 }

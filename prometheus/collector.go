@@ -2,6 +2,7 @@ package prompinwheel
 
 import (
 	"math"
+	"strings"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -11,8 +12,9 @@ import (
 
 // NewCollector returns a collector of the metrics of all caches and timing wheels
 // of the process, also of those made later. The metrics are those that [stats.Handler]
-// serves, with the same names, labels, help texts, buckets and values; package stats lists
-// them. A registry accepts only one such collector. A collector is safe for concurrent use.
+// serves, with the same names, labels, help texts, buckets and values:
+// https://github.com/pinwheel-cache/pinwheel/blob/main/docs/metrics.md lists them. A registry
+// accepts only one such collector. A collector is safe for concurrent use.
 func NewCollector() prometheus.Collector {
 	return collector{described("cache", stats.CacheMetrics()), described("wheel", stats.WheelMetrics())}
 }
@@ -36,8 +38,8 @@ func described[S any](by string, metrics []stats.Metric[S]) (all []metric[S]) {
 			continue
 		}
 		labels := []string{by}
-		if m.Label != "" {
-			labels = append(labels, m.Label)
+		if m.Attribute != "" {
+			labels = append(labels, m.Attribute[strings.LastIndexByte(m.Attribute, '.')+1:])
 		}
 		all = append(all, metric[S]{m, prometheus.NewDesc(m.Name, m.Help, labels, nil)})
 	}
@@ -70,19 +72,21 @@ func (c collector) Collect(to chan<- prometheus.Metric) {
 func (m *metric[S]) collect(to chan<- prometheus.Metric, name string, since time.Time, s *S) {
 	for label, v := range m.Values(s, since) {
 		labels := []string{name}
-		if m.Label != "" {
+		if m.Attribute != "" {
 			labels = append(labels, label)
 		}
-		switch m.Kind {
-		case stats.KindCounter:
-			to <- prometheus.MustNewConstMetric(m.desc, prometheus.CounterValue, float64(v.Count), labels...)
-		case stats.KindLevel:
-			to <- prometheus.MustNewConstMetric(m.desc, prometheus.GaugeValue, float64(v.Count), labels...)
-		case stats.KindGauge:
-			to <- prometheus.MustNewConstMetric(m.desc, prometheus.GaugeValue, v.Float, labels...)
-		case stats.KindHistogram:
-			if count, buckets := cumulative(v.Times); count > 0 {
-				to <- prometheus.MustNewConstHistogram(m.desc, count, v.Times.Sum().Seconds(), buckets, labels...)
+		switch v := v.(type) {
+		case uint64:
+			kind := prometheus.GaugeValue
+			if m.Kind == "counter" {
+				kind = prometheus.CounterValue
+			}
+			to <- prometheus.MustNewConstMetric(m.desc, kind, float64(v), labels...)
+		case float64:
+			to <- prometheus.MustNewConstMetric(m.desc, prometheus.GaugeValue, v, labels...)
+		case *stats.Histogram:
+			if count, buckets := cumulative(v); count > 0 {
+				to <- prometheus.MustNewConstHistogram(m.desc, count, v.Sum().Seconds(), buckets, labels...)
 			}
 		}
 	}

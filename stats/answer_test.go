@@ -16,6 +16,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/pinwheel-cache/pinwheel/internal/sources"
 	"github.com/pinwheel-cache/pinwheel/stats"
 )
 
@@ -147,8 +148,8 @@ func TestPointsOfManyCaches(t *testing.T) {
 func TestLongTextsAreCut(t *testing.T) {
 	var r stats.Registry
 	long := strings.Repeat("ä", 1<<20)
-	first, _ := r.Add(stats.CacheSource{Name: long, Snapshot: always(stats.Snapshot{}), HotKeys: func() []stats.HotKey {
-		return []stats.HotKey{{Key: "x" + long}, {Key: long[:200]}}
+	first, _ := r.Add(sources.Cache[stats.Snapshot]{Name: long, Snapshot: always(stats.Snapshot{}), HotKeys: func() []sources.HotKey {
+		return []sources.HotKey{{Key: "x" + long}, {Key: long[:200]}}
 	}})
 	second, _ := r.Register(long+"x", always(stats.Snapshot{}))
 	if want := long[:200] + "…"; first != want || second != want+"-2" {

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/pinwheel-cache/pinwheel/internal/sources"
 	"github.com/pinwheel-cache/pinwheel/stats"
 )
 
@@ -105,10 +106,10 @@ func TestNamesAreNotInThePage(t *testing.T) {
 	var r stats.Registry
 	const nasty = `<script>alert("1")</script>`
 	for range 2 {
-		r.Add(stats.CacheSource{Name: nasty, Snapshot: always(distinct(0)), HotKeys: func() []stats.HotKey { return []stats.HotKey{{Key: nasty}} }})
+		r.Add(sources.Cache[stats.Snapshot]{Name: nasty, Snapshot: always(distinct(0)), HotKeys: func() []sources.HotKey { return []sources.HotKey{{Key: nasty}} }})
 	}
 	r.RegisterWheel(nasty, always(distinctWheel(0)))
-	h := r.Handler(stats.WithPurge(anybody))
+	h := r.Handler(stats.WithOperators(anybody))
 	for file := range files {
 		if text := body(t, h, "/"+file); file != "metrics" && strings.Contains(text, "<script>alert") {
 			t.Errorf("%q has the name unescaped", file)

@@ -10,13 +10,14 @@ import (
 	"strings"
 	"sync"
 	"time"
-	"weak"
 
+	"github.com/pinwheel-cache/pinwheel/internal/histogram"
+	"github.com/pinwheel-cache/pinwheel/internal/sources"
 	"github.com/pinwheel-cache/pinwheel/stats"
 )
 
 func ExampleHandler() {
-	_, unregister := stats.Register(stats.CacheSource{
+	_, unregister := sources.Register(sources.Cache[stats.Snapshot]{
 		Name: "users",
 		Snapshot: func() (stats.Snapshot, bool) {
 			return stats.Snapshot{Hits: 90, Misses: 10}, true
@@ -41,10 +42,10 @@ func ExampleHandler() {
 	// cache_gets_total{cache="users",result="miss"} 10
 }
 
-func ExampleWithPurge() {
+func ExampleWithOperators() {
 	var users sync.Map // stands for a cache
 	users.Store("42", "Ada")
-	_, unregister := stats.Register(stats.CacheSource{
+	_, unregister := sources.Register(sources.Cache[stats.Snapshot]{
 		Name:     "users",
 		Snapshot: func() (stats.Snapshot, bool) { return stats.Snapshot{}, true },
 		Purge: func(key string) (removed int, err error) {
@@ -57,7 +58,7 @@ func ExampleWithPurge() {
 	defer unregister()
 
 	// Middleware around the page decides who may see it. This function decides who may purge.
-	handler := stats.Handler(stats.WithPurge(func(r *http.Request) error {
+	handler := stats.Handler(stats.WithOperators(func(r *http.Request) error {
 		if user, password, _ := r.BasicAuth(); user != "admin" || password != "secret" {
 			return errors.New("only admin may purge")
 		}
@@ -78,7 +79,7 @@ func ExampleWithPurge() {
 }
 
 func ExampleVar() {
-	_, unregister := stats.Register(stats.CacheSource{
+	_, unregister := sources.Register(sources.Cache[stats.Snapshot]{
 		Name: "users",
 		Snapshot: func() (stats.Snapshot, bool) {
 			return stats.Snapshot{Hits: 90, Misses: 10}, true
@@ -101,72 +102,6 @@ func ExampleVar() {
 	fmt.Println(read.Caches)
 	// Output:
 	// [{users 0.9}]
-}
-
-func ExampleRegister() {
-	type cache struct{ hits uint64 }
-	c := &cache{hits: 7}
-
-	// The registry must not keep the cache alive, so the function it holds has a
-	// weak pointer only.
-	held := weak.Make(c)
-	source := stats.CacheSource{
-		Name: "users",
-		Snapshot: func() (stats.Snapshot, bool) {
-			c := held.Value()
-			if c == nil {
-				return stats.Snapshot{}, false
-			}
-			return stats.Snapshot{Hits: c.hits}, true
-		},
-	}
-	first, unregister := stats.Register(source)
-	defer unregister()
-	second, unregister := stats.Register(source)
-	defer unregister()
-	fmt.Println(first, second)
-
-	for _, named := range stats.Caches() {
-		fmt.Println(named.Name, "has", named.Snapshot.Hits, "hits")
-	}
-	// The caller still needs the cache.
-	c.hits++
-	// Output:
-	// users users-2
-	// users has 7 hits
-	// users-2 has 7 hits
-}
-
-func ExampleWheelSource() {
-	type wheel struct{ fired uint64 }
-	w := &wheel{fired: 7}
-
-	// As with a cache, the registry must not keep the wheel alive.
-	held := weak.Make(w)
-	name, unregister := stats.Register(stats.WheelSource{
-		Name: "reminders",
-		Snapshot: func() (stats.WheelSnapshot, bool) {
-			w := held.Value()
-			if w == nil {
-				return stats.WheelSnapshot{}, false
-			}
-			return stats.WheelSnapshot{Fired: w.fired}, true
-		},
-	})
-	fmt.Println(name)
-
-	for _, named := range stats.Wheels() {
-		fmt.Println(named.Name, "has fired", named.Snapshot.Fired, "timers")
-	}
-	// When the wheel stops it is no longer shown.
-	unregister()
-	fmt.Println(len(stats.Wheels()), "wheels")
-	// The caller still needs the wheel.
-	w.fired++
-	// Output:
-	// reminders
-	// reminders has fired 7 timers
-	// 0 wheels
 }
 
 func ExampleSnapshot_Minus() {
@@ -195,11 +130,11 @@ func ExampleSnapshot_HitRatio() {
 }
 
 func ExampleHistogram_Buckets() {
-	var took stats.DurationRecorder
+	var took histogram.DurationRecorder
 	took.Observe(20 * time.Microsecond)
 	took.Observe(30 * time.Microsecond)
 	took.Observe(time.Millisecond)
-	for bound, n := range took.Histogram().Buckets() {
+	for bound, n := range stats.Histogram(took.Histogram()).Buckets() {
 		if n > 0 {
 			fmt.Println(n, "up to", bound)
 		}
@@ -210,25 +145,23 @@ func ExampleHistogram_Buckets() {
 }
 
 func ExampleHistogram_Quantile() {
-	var took stats.DurationRecorder
+	var took histogram.DurationRecorder
 	for range 90 {
 		took.Observe(100 * time.Microsecond)
 	}
 	for range 10 {
 		took.Observe(20 * time.Millisecond)
 	}
-	h := took.Histogram()
-	fmt.Println("mean:", h.Mean())
+	h := stats.Histogram(took.Histogram())
 	fmt.Println("median:", h.Quantile(0.5))
 	fmt.Println("p99:", h.Quantile(0.99))
 	// Output:
-	// mean: 2.09ms
 	// median: 101.944µs
 	// p99: 31.87671ms
 }
 
 func ExampleWithHosts() {
-	_, unregister := stats.Register(stats.CacheSource{
+	_, unregister := sources.Register(sources.Cache[stats.Snapshot]{
 		Name:     "users",
 		Snapshot: func() (stats.Snapshot, bool) { return stats.Snapshot{}, true },
 	})
@@ -258,13 +191,13 @@ func ExampleCacheMetrics() {
 	s := stats.Snapshot{Hits: 3, Misses: 1}
 	for _, m := range stats.CacheMetrics()[:2] {
 		for label, v := range m.Values(&s, time.Now()) {
-			fmt.Printf("%s{%s=%q} %d\n", m.Name, m.Label, label, v.Count)
+			fmt.Printf("%s, %s %q: %v\n", m.Name, m.Attribute, label, v)
 		}
 	}
 	// Output:
-	// cache_gets_total{result="hit"} 3
-	// cache_gets_total{result="miss"} 1
-	// cache_misses_total{reason="absent"} 1
-	// cache_misses_total{reason="expired"} 0
-	// cache_misses_total{reason="evicted"} 0
+	// cache_gets_total, pinwheel.cache.get.result "hit": 3
+	// cache_gets_total, pinwheel.cache.get.result "miss": 1
+	// cache_misses_total, pinwheel.cache.miss.reason "absent": 1
+	// cache_misses_total, pinwheel.cache.miss.reason "expired": 0
+	// cache_misses_total, pinwheel.cache.miss.reason "evicted": 0
 }

@@ -5,27 +5,31 @@ import (
 	"cmp"
 	"fmt"
 	"net/http"
+	"reflect"
 	"strings"
 	"time"
+
+	"github.com/pinwheel-cache/pinwheel/internal/histogram"
+	"github.com/pinwheel-cache/pinwheel/internal/sources"
 )
 
 // A Registry is a registry of its own for a test, so that tests do not see each other's caches
 // and timing wheels.
 type Registry = registries
 
-func (r *registries) Add(s Source) (string, func()) { return r.register(s) }
+func (r *registries) Add(s sources.Source) (string, func()) { return r.register(s) }
 
 func (r *registries) Register(name string, snapshot func() (Snapshot, bool)) (string, func()) {
-	return r.Add(CacheSource{Name: name, Snapshot: snapshot})
+	return r.Add(sources.Cache[Snapshot]{Name: name, Snapshot: snapshot})
 }
 
 func (r *registries) RegisterWheel(name string, snapshot func() (WheelSnapshot, bool)) (string, func()) {
-	return r.Add(WheelSource{Name: name, Snapshot: snapshot})
+	return r.Add(sources.Wheel[WheelSnapshot]{Name: name, Snapshot: snapshot})
 }
 
-func (r *registries) Caches() []NamedCache { return r.allCaches() }
+func (r *registries) Caches() []Named[Snapshot] { return r.caches.named() }
 
-func (r *registries) Wheels() []NamedWheel { return r.allWheels() }
+func (r *registries) Wheels() []Named[WheelSnapshot] { return r.wheels.named() }
 
 // Handler returns a handler that somebody has asked for stats.json.
 func (r *registries) Handler(options ...HandlerOption) http.Handler {
@@ -53,6 +57,16 @@ type JSONNumber struct {
 	Sample string // the name and label at /metrics; empty if it is not there
 }
 
+// Labels returns the name of the label of m and its values, none if the metric has no label.
+func (m *Metric[S]) Labels() (name string, values []string) {
+	for i := range m.numbers {
+		if m.Attribute != "" {
+			values = append(values, m.numbers[i].label)
+		}
+	}
+	return m.label(), values
+}
+
 // JSONNumbers returns all numbers in stats.json.
 func JSONNumbers() []JSONNumber {
 	return append(jsonNumbers("cache", "cachePoint", "window", cacheMetrics, cacheComputed),
@@ -77,8 +91,8 @@ func jsonNumbers[S any](source, point, window string, metrics []Metric[S], compu
 	for _, m := range metrics {
 		for _, n := range m.numbers {
 			sample := m.Name
-			if m.Label != "" {
-				sample += fmt.Sprintf("{%s=%q}", m.Label, n.label)
+			if m.Attribute != "" {
+				sample += fmt.Sprintf("{%s=%q}", m.label(), n.label)
 			}
 			add(n, m.Help, sample)
 		}
@@ -100,7 +114,9 @@ func (r *registries) Samples(name string) []*sample[Snapshot] {
 // A History is the history of one cache, without a clock.
 type History struct{ history history[Snapshot] }
 
-func (h *History) Add(at time.Time, s Snapshot) { h.history.add(&sample[Snapshot]{at, s}, kept+1) }
+func (h *History) Add(at time.Time, s Snapshot) {
+	h.history.add(&sample[Snapshot]{at, s}, historyPoints+1)
+}
 
 // Points returns the newest n points of a look that finds s at a time.
 func (h *History) Points(at time.Time, s Snapshot, n int) []Point {
@@ -145,15 +161,21 @@ func (r *registries) Sample(now time.Time) {
 	r.wheels.sample(now)
 }
 
-// Buckets is the number of buckets of a Histogram.
-const Buckets = buckets
-
-func Bound(i int) time.Duration { return bound(i) }
-
-// Counts are the counts of the buckets, to be changed.
-func (h *Histogram) Counts() *[Buckets]uint64 { return &h.counts }
+// Minus is [Snapshot.Minus] of a timing wheel.
+func (w WheelSnapshot) Minus(earlier WheelSnapshot) WheelSnapshot {
+	subtract(wheelMetrics, &w, &earlier)
+	return w
+}
 
 // MakeAges makes the durations in h ages.
-func (h *Histogram) MakeAges() { h.scale = ageBits }
+func (h *Histogram) MakeAges() {
+	var ages histogram.AgeRecorder
+	ages.Observe(time.Second)
+	one := Histogram(ages.Histogram())
+	field := func(h *Histogram) reflect.Value { return reflect.ValueOf(h).Elem().FieldByName("scale") }
+	*(*uint8)(field(h).Addr().UnsafePointer()) = uint8(field(&one).Uint())
+}
 
-func (h *Histogram) SetSum(sum time.Duration) { h.sum = sum }
+func (h *Histogram) SetSum(sum time.Duration) {
+	*(*time.Duration)(reflect.ValueOf(h).Elem().FieldByName("sum").Addr().UnsafePointer()) = sum
+}

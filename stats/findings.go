@@ -34,11 +34,12 @@ const (
 )
 
 const (
-	enough   = 100              // gets in a minute: with fewer a ratio is noise
+	minGetsPerMinute = 100 // with fewer a ratio is noise
+
 	hanging  = 30 * time.Second // of a load
 	stuck    = time.Minute      // of a call of OnRemove
 	slow     = 50 * time.Millisecond
-	hot      = 0.3  // of the gets, for one key
+	hotShare = 0.3  // of the gets, for one key
 	growing  = 1000 // entries: growth of smaller caches is ignored
 	lightest = 8    // on average, of entries whose weight is their bytes
 	rising   = 0.05 // of the gets, by which misses rise
@@ -72,7 +73,7 @@ func findings(l *look[Snapshot]) []finding {
 	if cause, words := whyMisses(l, now); cause != "" && !trouble {
 		say(cause, "%s", words)
 	}
-	if s.HottestShare >= hot {
+	if s.HottestShare >= hotShare {
 		say(oneKey, "One key has at least %s of the recent gets.", percent(s.HottestShare))
 	}
 	if more, ok := growth(l); ok {
@@ -89,12 +90,12 @@ func findings(l *look[Snapshot]) []finding {
 func wheelFindings(l *look[WheelSnapshot]) []finding {
 	all, n := make([]finding, 0), len(l.samples)
 	for i := 1; i <= busySamples; i++ {
-		if n < i || l.samples[n-i].stats.Backlog == 0 {
+		if n < i || l.samples[n-i].stats.Overdue == 0 {
 			return all
 		}
 	}
-	if s := l.stats; s.Backlog > 0 && s.Running >= l.wheel.Workers && l.wheel.Workers > 0 {
-		all = append(all, finding{workersBusy, fmt.Sprintf("Callbacks are late: %d wait past their time, as all %d workers are busy. Raise WithWorkers, if callbacks need no order, or let them hand long work to goroutines of their own.", s.Backlog, l.wheel.Workers)})
+	if s := l.stats; s.Overdue > 0 && s.Running >= l.wheel.Workers && l.wheel.Workers > 0 {
+		all = append(all, finding{workersBusy, fmt.Sprintf("Callbacks are late: %d wait past their time, as all %d workers are busy. Raise WithWorkers, if callbacks need no order, or let them hand long work to goroutines of their own.", s.Overdue, l.wheel.Workers)})
 	}
 	return all
 }
@@ -113,7 +114,7 @@ func meanwhile(now period) string {
 func growth(l *look[Snapshot]) (more int, ok bool) {
 	s, n := l.stats, len(l.samples)-1
 	light := s.MaxWeight >= 1<<20 && s.Weight < lightest*uint64(s.Entries)
-	if s.Limit > 0 || s.MaxWeight > 0 && !light || s.Entries < growing || n < kept-1 {
+	if s.Limit > 0 || s.MaxWeight > 0 && !light || s.Entries < growing || n < historyPoints-1 {
 		return 0, false
 	}
 	entries := s.Entries

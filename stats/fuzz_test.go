@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/pinwheel-cache/pinwheel/internal/sources"
 	"github.com/pinwheel-cache/pinwheel/stats"
 )
 
@@ -30,9 +31,9 @@ func FuzzHandler(f *testing.F) {
 
 	var r stats.Registry
 	var removed int
-	users := stats.CacheSource{
+	users := sources.Cache[stats.Snapshot]{
 		Name: "users", Snapshot: always(distinct(0)),
-		HotKeys: func() []stats.HotKey { return []stats.HotKey{{Key: "\xff<", Share: 1}} },
+		HotKeys: func() []sources.HotKey { return []sources.HotKey{{Key: "\xff<", Share: 1}} },
 		Purge: func(key string) (int, error) {
 			if key == "" {
 				return 0, errors.New("want a key")
@@ -48,7 +49,7 @@ func FuzzHandler(f *testing.F) {
 	r.Add(odd)
 	r.RegisterWheel("users", always(distinctWheel(0)))
 	var allowed bool
-	h := r.Handler(stats.WithPurge(func(*http.Request) error {
+	h := r.Handler(stats.WithOperators(func(*http.Request) error {
 		if !allowed {
 			return errors.New("not you")
 		}

@@ -47,14 +47,14 @@ func newHandler(registered *registries, options ...HandlerOption) *handler {
 	return h
 }
 
-// policy lets the page load its own files and stats.json, and nothing else.
-const policy = "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src 'self'; " +
+// contentSecurityPolicy lets the page load its own files and stats.json, and nothing else.
+const contentSecurityPolicy = "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src 'self'; " +
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
 func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	header := w.Header()
 	header.Set("Cache-Control", "no-store")
-	header.Set("Content-Security-Policy", policy)
+	header.Set("Content-Security-Policy", contentSecurityPolicy)
 	header.Set("Referrer-Policy", "no-referrer")
 	header.Set("X-Content-Type-Options", "nosniff")
 

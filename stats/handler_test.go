@@ -51,7 +51,7 @@ func body(t testing.TB, h http.Handler, target string) string {
 // the page lead to them as a browser resolves them.
 func TestHandlerServesBelowAnyPrefix(t *testing.T) {
 	var r stats.Registry
-	h := r.Handler(nil, stats.WithPurge(anybody), nil)                     // nil is skipped
+	h := r.Handler(nil, stats.WithOperators(anybody), nil)                 // nil is skipped
 	odd := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { // StripPrefix cannot
 		r.URL.Path, r.URL.RawPath = strings.TrimPrefix(r.URL.Path, `/a b:c/"`), ""
 		h.ServeHTTP(w, r)
@@ -114,7 +114,7 @@ func mounted(pattern string, h http.Handler) http.Handler {
 // /cache/metrics shows and allows nothing else.
 func TestNothingIsServedBelowAFile(t *testing.T) {
 	var r stats.Registry
-	h := r.Handler(stats.WithPurge(anybody))
+	h := r.Handler(stats.WithOperators(anybody))
 	for name, h := range map[string]http.Handler{
 		"by itself": h, "ServeMux": mounted("/cache/", h), "StripPrefix": http.StripPrefix("/cache", h),
 		"below a file": mounted("/cache/metrics/", http.StripPrefix("/cache/metrics", h)),

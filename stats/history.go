@@ -9,8 +9,8 @@ import (
 )
 
 const (
-	interval = 5 * time.Second // between samples
-	kept     = 60              // points of a history, unless there are very many
+	interval      = 5 * time.Second // between samples
+	historyPoints = 60              // kept, unless there are very many histories
 
 	// historyBytes bounds the histories of all caches together, and those of all timing wheels.
 	// If there are many, each has fewer points.
@@ -62,7 +62,7 @@ func (h *history[S]) add(s *sample[S], most int) {
 func samplesOfEach[S any](n int) int {
 	size := int(reflect.TypeFor[sample[S]]().Size())
 	size += size/8 + 8 // what the allocator rounds up, at most; the pointer
-	return min(kept+1, historyBytes/size/max(n, 1))
+	return min(historyPoints+1, historyBytes/size/max(n, 1))
 }
 
 // A point is what happened between two samples.
@@ -117,10 +117,10 @@ func (l *look[S]) window(length time.Duration) point[S] {
 // underLimit returns the limit, and the gets and the WhatIf of a window that begins no earlier
 // than the last change of the limit. Without a history that is everything since the cache was
 // made.
-func underLimit(l *look[Snapshot], length time.Duration) (s Snapshot) {
+func underLimit(l *look[Snapshot], length time.Duration) Snapshot {
 	to, from := l.stats, l.stats
 	if len(l.samples) == 0 {
-		from = new(Snapshot)
+		from = &never
 	}
 	for i := len(l.samples) - 1; i >= 0; i-- {
 		before := l.samples[i]
@@ -129,10 +129,8 @@ func underLimit(l *look[Snapshot], length time.Duration) (s Snapshot) {
 		}
 		from = &before.stats
 	}
-	s.Limit = to.Limit
-	s.Hits, s.Misses = minus(to.Hits, from.Hits), minus(to.Misses, from.Misses)
-	s.WhatIf = to.WhatIf.minus(from.WhatIf)
-	return s
+	p := between(from, to)
+	return Snapshot{Limit: to.Limit, Hits: p.gets - p.misses, Misses: p.misses, WhatIf: p.whatIf}
 }
 
 // A sampler takes a sample of every source at each interval, from the first call of ensure

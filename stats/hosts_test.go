@@ -15,7 +15,7 @@ func TestForeignHostsAtALoopbackAddress(t *testing.T) {
 	var r stats.Registry
 	r.Register("users", always(stats.Snapshot{}))
 	asked := false
-	h := r.Handler(stats.WithHosts("stats.example.com", "OPS.example.com"), stats.WithPurge(func(*http.Request) error {
+	h := r.Handler(stats.WithHosts("stats.example.com", "OPS.example.com"), stats.WithOperators(func(*http.Request) error {
 		asked = true
 		return nil
 	}))

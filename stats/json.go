@@ -9,6 +9,9 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/pinwheel-cache/pinwheel/internal/histogram"
+	"github.com/pinwheel-cache/pinwheel/internal/sources"
 )
 
 // schemaVersion changes when a field of the JSON is renamed, removed or changed
@@ -108,8 +111,8 @@ func (r *registries) writeJSON(to io.Writer, f form) error {
 func writeArray[S any](to io.Writer, r *registry[S], sources []*registration[S], make func(*element[S], *look[S]) error) error {
 	var e element[S]
 	comma := ""
-	for _, source := range sources {
-		l, ok := r.look(source, time.Now())
+	for _, reg := range sources {
+		l, ok := r.look(reg, time.Now())
 		if !ok {
 			continue
 		}
@@ -127,9 +130,9 @@ func writeArray[S any](to io.Writer, r *registry[S], sources []*registration[S],
 
 // newJSONWhatIf returns nil if there is no estimate.
 func newJSONWhatIf(s Snapshot) *jsonWhatIf {
-	half, ok := s.WhatIfHalf()
-	double, _ := s.WhatIfDouble()
-	other, _ := s.WhatIfOtherPolicy()
+	half, ok := s.WhatIfHitRatio(s.WhatIf.Half)
+	double, _ := s.WhatIfHitRatio(s.WhatIf.Double)
+	other, _ := s.WhatIfHitRatio(s.WhatIf.OtherPolicy)
 	if !ok || s.Limit == 0 { // it had one, and Resize took it
 		return nil
 	}
@@ -143,7 +146,7 @@ func newJSONWhatIf(s Snapshot) *jsonWhatIf {
 }
 
 // newJSONHotKeys returns nil if the cache does not track them.
-func newJSONHotKeys(c CacheSource) []jsonHotKey {
+func newJSONHotKeys(c sources.Cache[Snapshot]) []jsonHotKey {
 	if c.HotKeys == nil {
 		return nil
 	}
@@ -158,6 +161,6 @@ func newJSONHotKeys(c CacheSource) []jsonHotKey {
 	return keys
 }
 
-func p50(h Histogram) float64 { return h.Quantile(0.50).Seconds() }
+func p50(h histogram.Histogram) float64 { return h.Quantile(0.50).Seconds() }
 
-func p99(h Histogram) float64 { return h.Quantile(0.99).Seconds() }
+func p99(h histogram.Histogram) float64 { return h.Quantile(0.99).Seconds() }

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"strconv"
 	"time"
+
+	"github.com/pinwheel-cache/pinwheel/internal/sources"
 )
 
 // An element is the object of a cache or timing wheel under construction. All sources of an
@@ -62,9 +64,9 @@ func (e *element[S]) history(l *look[S], n int, metrics []Metric[S], view view[S
 // makeCache makes the object of a cache, with the newest points of its history, or without
 // history if their number is negative. withErrors adds the texts of errors.
 func makeCache(e *element[Snapshot], l *look[Snapshot], points int, withErrors bool) error {
-	var store, source *Failure
+	var store, lost *sources.Failure
 	if l.cache.Failures != nil {
-		store, source = l.cache.Failures()
+		store, lost = l.cache.Failures()
 	}
 	err := e.begin(jsonCache{
 		Name:          l.name,
@@ -74,7 +76,7 @@ func makeCache(e *element[Snapshot], l *look[Snapshot], points int, withErrors b
 		Settings:      newJSONSettings(l.cache.Settings),
 		LastLoadError: newJSONFailure(lastLoadError(l.cache), withErrors),
 		StoreFailed:   newJSONFailure(store, withErrors),
-		SourceLost:    newJSONFailure(source, withErrors),
+		SourceLost:    newJSONFailure(lost, withErrors),
 		Purgeable:     l.cache.Purge != nil,
 		Prefixes:      l.cache.PurgePrefix != nil,
 		Findings:      findings(l),

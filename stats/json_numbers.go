@@ -96,11 +96,11 @@ func appendNumber(buf []byte, of any) []byte {
 	case *bool:
 		return strconv.AppendBool(buf, *v)
 	case *time.Duration, *float64, float64:
-		return appendFloat(buf, valueOf(v).Float)
+		return appendFloat(buf, valueOf(v).float)
 	case *Histogram:
 		return strconv.AppendUint(buf, v.Count(), 10)
 	}
-	return strconv.AppendUint(buf, valueOf(of).Count, 10)
+	return strconv.AppendUint(buf, valueOf(of).count, 10)
 }
 
 func appendFloat(buf []byte, v float64) []byte {

@@ -19,6 +19,8 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/pinwheel-cache/pinwheel/internal/histogram"
+	"github.com/pinwheel-cache/pinwheel/internal/sources"
 	"github.com/pinwheel-cache/pinwheel/stats"
 )
 
@@ -142,14 +144,14 @@ func TestComputedNumbers(t *testing.T) {
 	s, w := distinct(0), distinctWheel(0)
 	r.Register("users", always(s))
 	r.RegisterWheel("timers", always(w))
-	var ages stats.AgeRecorder
+	var ages histogram.AgeRecorder
 	ages.Observe(time.Minute)
-	r.Register("users", always(stats.Snapshot{EvictedAge: ages.Histogram()}))
+	r.Register("users", always(stats.Snapshot{EvictedAge: stats.Histogram(ages.Histogram())}))
 	d := readJSON(t, r.Handler())
 	if age, _ := d.Caches[1]["evicted_age"].(map[string]any); age["count"] != 1.0 { // one evicted value is enough
 		t.Errorf("evicted_age is %v, want that of one", age)
 	}
-	loads := s.Loads.OK.Plus(s.Loads.Failed)
+	loads := histogram.Histogram(s.Loads.OK).Plus(histogram.Histogram(s.Loads.Failed))
 	got := flat(d.Caches[0], "", map[string]any{})
 	for path, want := range map[string]any{
 		"hit_ratio":                   s.HitRatio(),
@@ -185,20 +187,20 @@ func TestJSONOfNothingHasEmptyArrays(t *testing.T) {
 	})
 }
 
-// TestJSONShowsExtras checks that the JSON has what a CacheSource offers besides counts, and keys
+// TestJSONShowsExtras checks that the JSON has what a source offers besides counts, and keys
 // as text, whatever bytes they have.
 func TestJSONShowsExtras(t *testing.T) {
 	var r stats.Registry
-	hot := func(keys ...stats.HotKey) func() []stats.HotKey {
-		return func() []stats.HotKey { return keys }
+	hot := func(keys ...sources.HotKey) func() []sources.HotKey {
+		return func() []sources.HotKey { return keys }
 	}
-	r.Add(stats.CacheSource{Name: "all", Snapshot: always(stats.Snapshot{}),
-		Settings: stats.Settings{Expire: time.Minute, Idle: time.Second, Jitter: 0.25, Timeout: 1500 * time.Millisecond, MaxLoads: 7, Policy: "lru"},
+	r.Add(sources.Cache[stats.Snapshot]{Name: "all", Snapshot: always(stats.Snapshot{}),
+		Settings: sources.Settings{Expire: time.Minute, Idle: time.Second, Jitter: 0.25, Timeout: 1500 * time.Millisecond, MaxLoads: 7, Policy: "lru"},
 		Purge:    func(string) (int, error) { return 0, nil },
-		HotKeys:  hot(stats.HotKey{Key: "</script>\"\xff", Share: 0.5}, stats.HotKey{Share: 0.25}, stats.HotKey{Key: "nan", Share: math.NaN()}, stats.HotKey{Key: "inf", Share: math.Inf(1)}),
+		HotKeys:  hot(sources.HotKey{Key: "</script>\"\xff", Share: 0.5}, sources.HotKey{Share: 0.25}, sources.HotKey{Key: "nan", Share: math.NaN()}, sources.HotKey{Key: "inf", Share: math.Inf(1)}),
 	})
-	r.Add(stats.CacheSource{Name: "none yet", Snapshot: always(stats.Snapshot{}), HotKeys: hot()})
-	r.Add(stats.CacheSource{Name: "nothing", Snapshot: always(stats.Snapshot{}), PurgeAll: func() int { return 0 }})
+	r.Add(sources.Cache[stats.Snapshot]{Name: "none yet", Snapshot: always(stats.Snapshot{}), HotKeys: hot()})
+	r.Add(sources.Cache[stats.Snapshot]{Name: "nothing", Snapshot: always(stats.Snapshot{}), PurgeAll: func() int { return 0 }})
 	d := readJSON(t, r.Handler())
 	for i, want := range []struct {
 		hot       any
@@ -269,10 +271,10 @@ func TestLastErrors(t *testing.T) {
 		{errors.New(strings.Repeat("x", 1000)), "*errors.errorString", "xx…"},
 	} {
 		var r stats.Registry
-		failure := &stats.Failure{Time: at, Err: test.err}
-		r.Add(stats.CacheSource{Name: "users", Snapshot: always(stats.Snapshot{}), HotKeys: func() []stats.HotKey { return nil },
+		failure := &sources.Failure{Time: at, Err: test.err}
+		r.Add(sources.Cache[stats.Snapshot]{Name: "users", Snapshot: always(stats.Snapshot{}), HotKeys: func() []sources.HotKey { return nil },
 			LastError: func() (time.Time, error) { return at, test.err },
-			Failures:  func() (store, source *stats.Failure) { return failure, failure }})
+			Failures:  func() (store, source *sources.Failure) { return failure, failure }})
 		for _, shown := range []bool{false, true} {
 			h := r.Handler()
 			if shown {
@@ -295,12 +297,12 @@ func init() { expvar.Publish("pinwheel", stats.Var{}) }
 // is made anew for each look.
 func TestVar(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		_, remove := stats.Register(stats.CacheSource{Name: "in expvar", Snapshot: ticking()})
+		_, remove := sources.Register(sources.Cache[stats.Snapshot]{Name: "in expvar", Snapshot: ticking()})
 		defer remove()
-		_, removeWheel := stats.Register(stats.WheelSource{Name: "in expvar", Snapshot: always(distinctWheel(0))})
+		_, removeWheel := sources.Register(sources.Wheel[stats.WheelSnapshot]{Name: "in expvar", Snapshot: always(distinctWheel(0))})
 		defer removeWheel()
 		before := stats.Var{}.String()
-		stats.Handler(stats.WithPurge(anybody)) // purge is false where there is none
+		stats.Handler(stats.WithOperators(anybody)) // purge is false where there is none
 		sleep(20 * time.Second)
 		var all struct{ Pinwheel, Memstats json.RawMessage }
 		must(t, json.Unmarshal([]byte(body(t, http.DefaultServeMux, "/debug/vars")), &all))

@@ -4,6 +4,7 @@ import (
 	"iter"
 	"math"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -15,34 +16,37 @@ import (
 type Metric[S any] struct {
 	Name string // in Prometheus, such as "cache_gets_total"; empty if Prometheus does not get it
 	Path string // in OpenTelemetry, such as "pinwheel.cache.gets"; empty if OpenTelemetry does not get it
-	Kind Kind
 	Unit string // in OpenTelemetry: "s", "1", or in braces what is counted; of a histogram, what has the durations
 	Help string // a sentence
 
-	// Label and Attribute are the names, in Prometheus and in OpenTelemetry, of what tells
-	// the numbers of the metric apart. They are empty if it has only one number.
-	Label, Attribute string
+	// Kind is "counter" of a count that never falls, "level" of one that rises and falls and
+	// whose sum over all sources has a meaning, "gauge" of a time in seconds or a share, whose
+	// sum has no meaning, and "histogram" of durations.
+	Kind string
+
+	// Attribute is the name, in OpenTelemetry, of what tells the numbers of the metric apart,
+	// such as "pinwheel.cache.get.result". What follows the last dot is the label in Prometheus.
+	// It is empty if the metric has only one number.
+	Attribute string
 
 	numbers []number[S]
 	only    func(*S) bool                // whether a source has the metric; nil: each has
 	ofBirth func(born time.Time) float64 // instead of numbers: computed from when the source was made
 }
 
-// A Kind says what the numbers of a [Metric] are.
-type Kind int
-
+// The kinds of metrics.
 const (
-	KindCounter   Kind = iota + 1 // a count that never falls
-	KindLevel                     // a count that rises and falls; its sum over all sources has a meaning
-	KindGauge                     // a time in seconds, or a share; its sum has no meaning
-	KindHistogram                 // durations
+	counter   = "counter"
+	level     = "level"
+	gauge     = "gauge"
+	durations = "histogram"
 )
 
-// A Value is a number of a [Metric], as its kind says.
-type Value struct {
-	Count uint64     // of a counter or level
-	Float float64    // of a gauge
-	Times *Histogram // of a histogram, else nil; it must not be changed
+// A value is a number of a [Metric], as its kind says.
+type value struct {
+	count uint64     // of a counter or level
+	float float64    // of a gauge
+	times *Histogram // of a histogram, else nil; it must not be changed
 }
 
 // CacheMetrics returns the metrics of caches. They are always the same, in the same order.
@@ -52,16 +56,34 @@ func CacheMetrics() []Metric[Snapshot] { return slices.Clone(cacheMetrics) }
 // order.
 func WheelMetrics() []Metric[WheelSnapshot] { return slices.Clone(wheelMetrics) }
 
-// Values yields the numbers that s has of the metric, each with the value of its label. It
-// yields none if s is of a source without the metric, such as one without a limit. born is
-// when the source was made. s must not change meanwhile.
-func (m *Metric[S]) Values(s *S, born time.Time) iter.Seq2[string, Value] {
-	return func(yield func(string, Value) bool) {
+// Values yields the numbers that s has of the metric, each with the value of its label: an
+// uint64 of a counter or level, a float64 of a gauge, a *[Histogram] of a histogram, which must
+// not be changed. It yields none if s is of a source without the metric, such as one without a
+// limit. born is when the source was made. s must not change meanwhile.
+func (m *Metric[S]) Values(s *S, born time.Time) iter.Seq2[string, any] {
+	return func(yield func(string, any) bool) {
+		for label, v := range m.values(s, born) {
+			var number any = v.count
+			switch m.Kind {
+			case gauge:
+				number = v.float
+			case durations:
+				number = v.times
+			}
+			if !yield(label, number) {
+				return
+			}
+		}
+	}
+}
+
+func (m *Metric[S]) values(s *S, born time.Time) iter.Seq2[string, value] {
+	return func(yield func(string, value) bool) {
 		if m.only != nil && !m.only(s) {
 			return
 		}
 		if m.ofBirth != nil {
-			yield("", Value{Float: m.ofBirth(born)})
+			yield("", value{float: m.ofBirth(born)})
 			return
 		}
 		for i := range m.numbers {
@@ -72,15 +94,9 @@ func (m *Metric[S]) Values(s *S, born time.Time) iter.Seq2[string, Value] {
 	}
 }
 
-// Labels returns the values of the label, in the order of Values. It is empty if the metric
-// has no label.
-func (m *Metric[S]) Labels() (values []string) {
-	for i := range m.numbers {
-		if m.Label != "" {
-			values = append(values, m.numbers[i].label)
-		}
-	}
-	return values
+// label returns the name of the label in Prometheus, or "".
+func (m *Metric[S]) label() string {
+	return m.Attribute[strings.LastIndexByte(m.Attribute, '.')+1:]
 }
 
 // A number is one number of S.
@@ -99,27 +115,27 @@ type number[S any] struct {
 }
 
 // valueOf returns the value of what number.of has returned.
-func valueOf(of any) Value {
+func valueOf(of any) value {
 	switch v := of.(type) {
 	case *uint64:
-		return Value{Count: *v}
+		return value{count: *v}
 	case uint64:
-		return Value{Count: v}
+		return value{count: v}
 	case *int:
-		return Value{Count: uint64(max(*v, 0))}
+		return value{count: uint64(max(*v, 0))}
 	case *bool:
 		if *v {
-			return Value{Count: 1}
+			return value{count: 1}
 		}
-		return Value{}
+		return value{}
 	case *time.Duration:
-		return Value{Float: v.Seconds()}
+		return value{float: v.Seconds()}
 	case *float64:
-		return Value{Float: finite(*v)}
+		return value{float: finite(*v)}
 	case float64:
-		return Value{Float: finite(v)}
+		return value{float: finite(v)}
 	case *Histogram:
-		return Value{Times: v}
+		return value{times: v}
 	}
 	panic("stats: a number of an unknown type")
 }
@@ -137,7 +153,7 @@ func finite(v float64) float64 {
 func subtract[S any](metrics []Metric[S], s, earlier *S) {
 	for i := range metrics {
 		m := &metrics[i]
-		if m.Kind != KindCounter && m.Kind != KindHistogram {
+		if m.Kind != counter && m.Kind != durations {
 			continue
 		}
 		for j := range m.numbers {
@@ -146,7 +162,7 @@ func subtract[S any](metrics []Metric[S], s, earlier *S) {
 			case *uint64:
 				*to = minus(*to, *of(earlier).(*uint64))
 			case *Histogram:
-				*to = to.Minus(*of(earlier).(*Histogram))
+				*to = Histogram(to.data().Minus(of(earlier).(*Histogram).data()))
 			}
 		}
 	}

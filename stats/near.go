@@ -28,12 +28,6 @@ type Near struct {
 	MaxLag  time.Duration // gauge: with a longer Lag values stay for that long only; never 0 in a near cache
 }
 
-// A Failure is an error, and when it came.
-type Failure struct {
-	Time time.Time
-	Err  error
-}
-
 // exists reports whether the cache is a near cache.
 func (n *Near) exists() bool { return n.MaxLag > 0 }
 

@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/pinwheel-cache/pinwheel/internal/sources"
 	"github.com/pinwheel-cache/pinwheel/stats"
 )
 
@@ -60,7 +61,7 @@ func TestWheelFindings(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			var r stats.Registry
 			s := stats.WheelSnapshot{}
-			r.Add(stats.WheelSource{Settings: stats.WheelSettings{Interval: time.Second / 2, Slots: 512, Workers: c.workers, Limit: 7}, Snapshot: of(&s)})
+			r.Add(sources.Wheel[stats.WheelSnapshot]{Settings: sources.WheelSettings{Interval: time.Second / 2, Slots: 512, Workers: c.workers, Limit: 7}, Snapshot: of(&s)})
 			h := r.Handler()
 			for i := range 6 {
 				wheel := readJSON(t, h).Wheels[0]
@@ -70,7 +71,7 @@ func TestWheelFindings(t *testing.T) {
 				if got := fmt.Sprint(wheel["findings"]); strings.Contains(got, "workers busy") != (c.busy && i > 2) {
 					t.Errorf("%+v, sample %d: %s", c, i, got)
 				}
-				s.Backlog, s.Running = c.backlog, c.running
+				s.Overdue, s.Running = c.backlog, c.running
 				sleep(5 * time.Second)
 			}
 		})

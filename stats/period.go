@@ -1,39 +1,53 @@
 package stats
 
-import "time"
+import (
+	"sync"
+	"time"
+)
 
 // A period has the counts of a time between two snapshots.
 type period struct {
 	gets, misses, absent, expired, evicted uint64
 	evictions, loads, failed, inGrace      uint64
-	storeErrors, bypasses, unasked         uint64        // of a near cache
-	undecodable                            uint64        // too
+	storeErrors, bypasses, unasked         uint64 // of a near cache
+	undecodable                            uint64 // too
+	whatIf                                 WhatIf
 	loading                                time.Duration // the total duration of loads
 }
 
-// between returns what happened from one Snapshot to another. Unlike Minus it does not copy
-// Snapshots, which are large.
-func between(from, to *Snapshot) period {
-	absent := func(s *Snapshot) uint64 { return minus(s.Misses, s.MissesExpired+s.MissesEvicted) }
-	failed := minus(to.Loads.Failed.Count(), from.Loads.Failed.Count())
-	return period{
-		gets:      minus(to.Hits+to.Misses, from.Hits+from.Misses),
-		misses:    minus(to.Misses, from.Misses),
-		absent:    minus(absent(to), absent(from)),
-		expired:   minus(to.MissesExpired, from.MissesExpired),
-		evicted:   minus(to.MissesEvicted, from.MissesEvicted),
-		evictions: minus(to.Removals.Evicted, from.Removals.Evicted),
-		loads:     minus(to.Loads.OK.Count(), from.Loads.OK.Count()) + failed,
-		failed:    failed,
-		inGrace:   minus(to.HitsInGrace, from.HitsInGrace),
-		loading:   max(0, to.Loads.OK.Sum()-from.Loads.OK.Sum()) + max(0, to.Loads.Failed.Sum()-from.Loads.Failed.Sum()),
+// never is the Snapshot of a cache that has just been made.
+var never Snapshot
 
-		storeErrors: minus(to.Near.StoreErrors, from.Near.StoreErrors),
-		unasked:     minus(to.Near.Unasked, from.Near.Unasked),
-		bypasses:    minus(to.Near.Bypasses, from.Near.Bypasses),
-		undecodable: minus(to.Near.Undecodable, from.Near.Undecodable),
+// between returns what happened from one Snapshot to another.
+func between(from, to *Snapshot) period {
+	s := minuends.Get().(*Snapshot)
+	defer minuends.Put(s)
+	*s = *to
+	subtract(cacheMetrics, s, from)
+	loads := s.Loads.all()
+	return period{
+		gets:      s.Gets(),
+		misses:    s.Misses,
+		absent:    s.missesAbsent(),
+		expired:   s.MissesExpired,
+		evicted:   s.MissesEvicted,
+		evictions: s.Removals.Evicted,
+		loads:     loads.Count(),
+		failed:    s.Loads.Failed.Count(),
+		inGrace:   s.HitsInGrace,
+		loading:   loads.Sum(),
+
+		storeErrors: s.Near.StoreErrors,
+		unasked:     s.Near.Unasked,
+		bypasses:    s.Near.Bypasses,
+		undecodable: s.Near.Undecodable,
+
+		whatIf: s.WhatIf,
 	}
 }
+
+// minuends are reused, as a Snapshot is large and a look takes several.
+var minuends = sync.Pool{New: func() any { return new(Snapshot) }}
 
 // of returns n as a share of the gets, from 0 to 1.
 func (s period) of(n uint64) float64 { return float64(n) / float64(max(s.gets, 1)) }
@@ -54,7 +68,7 @@ func lastMinute(l *look[Snapshot]) (s period) {
 // beforeLastMinute returns what happened before that, since the cache was made.
 func beforeLastMinute(l *look[Snapshot]) (s period) {
 	if n := len(l.samples); n > samplesPerMinute {
-		s = between(new(Snapshot), &l.samples[n-samplesPerMinute].stats)
+		s = between(&never, &l.samples[n-samplesPerMinute].stats)
 	}
 	return s
 }
@@ -66,7 +80,7 @@ func bestMinute(l *look[Snapshot]) (best period) {
 	for to := len(l.samples) - samplesPerMinute; to > 0; to -= samplesPerMinute / 4 {
 		a, b := &l.samples[max(0, to-samplesPerMinute)].stats, &l.samples[to].stats
 		s := period{gets: minus(b.Hits+b.Misses, a.Hits+a.Misses), misses: minus(b.Misses, a.Misses)}
-		if s.gets >= enough && (best.gets == 0 || s.of(s.misses) < best.of(best.misses)) {
+		if s.gets >= minGetsPerMinute && (best.gets == 0 || s.of(s.misses) < best.of(best.misses)) {
 			best = between(a, b)
 		}
 	}

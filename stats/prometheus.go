@@ -10,7 +10,7 @@ import (
 )
 
 // textTypes are the types of metrics in the text format, by Kind.
-var textTypes = [...]string{KindCounter: "counter", KindLevel: "gauge", KindGauge: "gauge", KindHistogram: "histogram"}
+var textTypes = map[string]string{counter: "counter", level: "gauge", gauge: "gauge", durations: "histogram"}
 
 // writeMetrics writes the statistics of the selected caches and wheels in Prometheus
 // text format 0.0.4.
@@ -30,11 +30,12 @@ func writeFamilies[S any](to io.Writer, by string, metrics []Metric[S], looks []
 			continue
 		}
 		e.begin(m.Name, m.Kind, m.Help)
+		name := m.label()
 		for j := range looks {
 			l := &looks[j]
 			e.source = l.name
-			for label, v := range m.Values(l.stats, l.since) {
-				e.sample(m.Label, label, v)
+			for label, v := range m.values(l.stats, l.since) {
+				e.sample(name, label, v)
 			}
 			if len(e.buf) >= chunk {
 				if _, err := to.Write(e.buf); err != nil {
@@ -52,31 +53,31 @@ func writeFamilies[S any](to io.Writer, by string, metrics []Metric[S], looks []
 type exposition struct {
 	buf          []byte // what is not written yet
 	family, help string // of the samples being written
-	kind         Kind
+	kind         string
 	headed       bool   // the family has its header, which it gets with the first sample
 	by           string // label that has source in every sample: cache or wheel
 	source       string // name of the cache or wheel being written
 }
 
 // begin begins a family.
-func (e *exposition) begin(family string, kind Kind, help string) {
+func (e *exposition) begin(family, kind, help string) {
 	e.family, e.kind, e.help, e.headed = family, kind, help, false
 }
 
 // sample writes a number. Its label has a value unless it is the only one of its metric.
-func (e *exposition) sample(label, value string, v Value) {
+func (e *exposition) sample(label, value string, v value) {
 	if label != "" {
 		label += `="` + value + `"`
 	}
 	switch e.kind {
-	case KindHistogram:
-		e.histogram(label, v.Times)
-	case KindGauge:
+	case durations:
+		e.histogram(label, v.times)
+	case gauge:
 		e.name("", label)
-		e.float(v.Float)
+		e.float(v.float)
 	default:
 		e.name("", label)
-		e.uint(v.Count)
+		e.uint(v.count)
 	}
 }
 

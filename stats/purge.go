@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+
+	"github.com/pinwheel-cache/pinwheel/internal/sources"
 )
 
-// WithPurge makes the handler also serve purge. A POST to it removes a key of a cache, all
+// WithOperators makes the handler also serve purge. A POST to it removes a key of a cache, all
 // keys with a prefix if keys are strings, or all keys:
 //
 //	curl -d 'cache=users&key=42' http://127.0.0.1:8080/cache/purge
@@ -31,9 +33,9 @@ import (
 // The answer to a purge is JSON: {"removed": 1} with the number of entries removed, 0 if
 // the cache does not have the key, or {"error": "..."}. That of a near cache has a "note" too:
 // the store still has the values.
-func WithPurge(authorize func(*http.Request) error) HandlerOption {
+func WithOperators(authorize func(*http.Request) error) HandlerOption {
 	if authorize == nil {
-		panic("stats: WithPurge(nil): want a function that says who may purge")
+		panic("stats: WithOperators(nil): want a function that says who may purge")
 	}
 	return func(h *handler) { h.authorize = authorize }
 }
@@ -148,7 +150,7 @@ func (h *handler) purge(r *http.Request) (removed int, refused *refusal) {
 }
 
 // cacheOf returns the source of the cache with a name.
-func (r *registries) cacheOf(name string) (c CacheSource, ok bool) {
+func (r *registries) cacheOf(name string) (c sources.Cache[Snapshot], ok bool) {
 	r.caches.mu.Lock()
 	defer r.caches.mu.Unlock()
 	reg := r.caches.byName[name]

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/pinwheel-cache/pinwheel/internal/sources"
 	"github.com/pinwheel-cache/pinwheel/stats"
 )
 
@@ -49,7 +50,7 @@ func (c purgeable) purgePrefix(prefix string) (removed int) {
 func (c purgeable) purgeAll() int { return c.remove(func(int) bool { return true }) }
 
 func (c purgeable) register(r *stats.Registry, name string) {
-	r.Add(stats.CacheSource{Name: name, Snapshot: always(stats.Snapshot{}), Purge: c.purge, PurgePrefix: c.purgePrefix, PurgeAll: c.purgeAll})
+	r.Add(sources.Cache[stats.Snapshot]{Name: name, Snapshot: always(stats.Snapshot{}), Purge: c.purge, PurgePrefix: c.purgePrefix, PurgeAll: c.purgeAll})
 }
 
 // anybody authorizes every request.
@@ -103,7 +104,7 @@ func TestPurge(t *testing.T) {
 	users, orders := newPurgeable(1, 2, 3, -4, 70, 71, 7), newPurgeable(1, 2, 3)
 	users.register(&r, "users")
 	orders.register(&r, `or"ders & <co>`)
-	h := r.Handler(stats.WithPurge(anybody))
+	h := r.Handler(stats.WithOperators(anybody))
 	for _, test := range []struct {
 		form    url.Values
 		removed int
@@ -141,7 +142,7 @@ func TestPurge(t *testing.T) {
 	}
 	// The key is the text as sent.
 	var got []string
-	r.Add(stats.CacheSource{Name: "texts", Snapshot: always(stats.Snapshot{}), Purge: func(key string) (int, error) {
+	r.Add(sources.Cache[stats.Snapshot]{Name: "texts", Snapshot: always(stats.Snapshot{}), Purge: func(key string) (int, error) {
 		got = append(got, key)
 		return 1, nil
 	}})
@@ -203,10 +204,10 @@ func TestPurgeRefuses(t *testing.T) {
 			c.register(&r, "users")
 			c.register(&r, "orders")
 			r.Register("plain", always(stats.Snapshot{}))
-			r.Add(stats.CacheSource{Name: "structs", Snapshot: always(stats.Snapshot{}), PurgeAll: c.purgeAll})
+			r.Add(sources.Cache[stats.Snapshot]{Name: "structs", Snapshot: always(stats.Snapshot{}), PurgeAll: c.purgeAll})
 			r.RegisterWheel("wheel", always(stats.WheelSnapshot{}))
 			asked := 0
-			h := r.Handler(stats.WithPurge(func(*http.Request) error {
+			h := r.Handler(stats.WithOperators(func(*http.Request) error {
 				asked++
 				return nil
 			}))
@@ -238,7 +239,7 @@ func TestPurgeAsksForEachRequest(t *testing.T) {
 	c.register(&r, "users")
 	var asked []*http.Request
 	refused := errors.New(`not <you> "again"`)
-	h := r.Handler(stats.WithPurge(func(r *http.Request) error {
+	h := r.Handler(stats.WithOperators(func(r *http.Request) error {
 		asked = append(asked, r)
 		if r.Header.Get("Authorization") != "secret" {
 			return refused
@@ -281,7 +282,7 @@ func TestAuthorizeMayReadTheForm(t *testing.T) {
 	var r stats.Registry
 	c := newPurgeable(1, 2)
 	c.register(&r, "users")
-	h := r.Handler(stats.WithPurge(func(r *http.Request) error {
+	h := r.Handler(stats.WithOperators(func(r *http.Request) error {
 		if r.FormValue("cache") != "users" {
 			return errors.New("only users")
 		}
@@ -299,9 +300,9 @@ func TestWithoutPurgeThereIsNone(t *testing.T) {
 	var r stats.Registry
 	c := newPurgeable(1)
 	c.register(&r, "users")
-	checkPanics(t, "stats: WithPurge(nil): want a function that says who may purge", func() { stats.WithPurge(nil) })
+	checkPanics(t, "stats: WithOperators(nil): want a function that says who may purge", func() { stats.WithOperators(nil) })
 	without := r.Handler()
-	for h, want := range map[http.Handler]string{r.Handler(stats.WithPurge(anybody)): `"purge":true,`, without: `"purge":false,`} {
+	for h, want := range map[http.Handler]string{r.Handler(stats.WithOperators(anybody)): `"purge":true,`, without: `"purge":false,`} {
 		if text := body(t, h, "/stats.json"); !strings.Contains(text, want) {
 			t.Errorf("no %s in %s", want, text)
 		}
@@ -320,9 +321,9 @@ func TestPurgeOfANearCacheSaysWhere(t *testing.T) {
 	var r stats.Registry
 	near := stats.Snapshot{Near: stats.Near{MaxLag: 1}}
 	for name, s := range map[string]stats.Snapshot{"plain": {}, "near": near} {
-		r.Add(stats.CacheSource{Name: name, Snapshot: always(s), PurgeAll: func() int { return 3 }})
+		r.Add(sources.Cache[stats.Snapshot]{Name: name, Snapshot: always(s), PurgeAll: func() int { return 3 }})
 	}
-	h := r.Handler(stats.WithPurge(func(*http.Request) error { return nil }))
+	h := r.Handler(stats.WithOperators(func(*http.Request) error { return nil }))
 	for name, want := range map[string]bool{"plain": false, "near": true} {
 		text := purge{body: "cache=" + name + "&all=1"}.send(h).Body.String()
 		if got := strings.Contains(text, "the store still has"); got != want || !strings.Contains(text, `"removed":3`) {

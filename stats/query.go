@@ -42,16 +42,16 @@ func newForm(query url.Values) (form, error) {
 	if asked := query.Get("points"); asked != "" {
 		points, err := strconv.Atoi(asked)
 		if err != nil || points < 0 {
-			return f, fmt.Errorf("points is %q: want how many points of history, from 0 to %d", asked, kept+1)
+			return f, fmt.Errorf("points is %q: want how many points of history, from 0 to %d", asked, historyPoints+1)
 		}
-		f.points = min(points, kept+1)
+		f.points = min(points, historyPoints+1)
 	}
 	return f, nil
 }
 
 // maxPoints is how many points an answer has at most: those of 50 caches. With more
 // caches each has fewer, but at least two, so that regular polling misses none.
-const maxPoints = 50 * kept
+const maxPoints = 50 * historyPoints
 
 func (f form) pointsOfEach(sources int) int {
 	return min(f.points, max(2, maxPoints/max(sources, 1)))

@@ -17,9 +17,9 @@ const (
 
 	maxSeconds = 3600
 
-	// patience is how long a client may take nothing of a recording. As a cache has one
+	// stallTimeout is how long a client may take nothing of a recording. As a cache has one
 	// recording at a time, a client that stalls keeps others from it.
-	patience = time.Minute
+	stallTimeout = time.Minute
 )
 
 // serveRecord streams a recording of a cache.
@@ -35,7 +35,7 @@ func (h *handler) serveRecord(w http.ResponseWriter, r *http.Request) {
 	out := &flushed{w: w, to: http.NewResponseController(w)}
 	out.allow(0) // a server may have a write timeout that is too short for this answer
 	err := wanted.record(ctx, out, wanted.oneIn)
-	out.allow(patience) // for what the server writes at the end
+	out.allow(stallTimeout) // for what the server writes at the end
 	if err != nil && !out.begun {
 		refuse(http.StatusConflict, "%v", err).answer(w)
 	}
@@ -109,7 +109,7 @@ func (f *flushed) Write(p []byte) (int, error) {
 		f.w.Header().Set("Content-Type", "application/octet-stream")
 		f.w.Header().Set("Content-Disposition", `attachment; filename="cache.recording"`)
 	}
-	f.allow(patience)
+	f.allow(stallTimeout)
 	n, err := f.w.Write(p)
 	if err == nil {
 		// Without Flush all is sent at the end.

@@ -15,12 +15,13 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/pinwheel-cache/pinwheel/internal/sources"
 	"github.com/pinwheel-cache/pinwheel/stats"
 )
 
 // recordable registers a cache whose recordings have the arguments of the request.
 func recordable(r *stats.Registry, name string) {
-	r.Add(stats.CacheSource{Name: name, Snapshot: always(stats.Snapshot{}), Record: func(ctx context.Context, w io.Writer, oneIn int) error {
+	r.Add(sources.Cache[stats.Snapshot]{Name: name, Snapshot: always(stats.Snapshot{}), Record: func(ctx context.Context, w io.Writer, oneIn int) error {
 		if oneIn == 13 {
 			return errors.New("being recorded already")
 		}
@@ -36,7 +37,7 @@ func TestRecord(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var r stats.Registry
 		recordable(&r, "users")
-		h := r.Handler(stats.WithPurge(anybody))
+		h := r.Handler(stats.WithOperators(anybody))
 		for _, test := range []struct {
 			body, want string
 			stays      time.Duration // the client
@@ -78,7 +79,7 @@ func TestRecordEndsWithAReaderThatStalls(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			var r stats.Registry
 			ended := make(chan error, 1)
-			r.Add(stats.CacheSource{Name: "users", Snapshot: always(stats.Snapshot{}), Record: func(ctx context.Context, w io.Writer, _ int) (err error) {
+			r.Add(sources.Cache[stats.Snapshot]{Name: "users", Snapshot: always(stats.Snapshot{}), Record: func(ctx context.Context, w io.Writer, _ int) (err error) {
 				defer func() { ended <- err }()
 				for err == nil && ctx.Err() == nil {
 					_, err = w.Write(make([]byte, 1000))
@@ -87,7 +88,7 @@ func TestRecordEndsWithAReaderThatStalls(t *testing.T) {
 				return err
 			}})
 			listener := make(pipes, 1)
-			server := &http.Server{Handler: r.Handler(stats.WithPurge(anybody)), WriteTimeout: time.Second, ReadHeaderTimeout: time.Minute}
+			server := &http.Server{Handler: r.Handler(stats.WithOperators(anybody)), WriteTimeout: time.Second, ReadHeaderTimeout: time.Minute}
 			served := make(chan struct{})
 			go func() { defer close(served); _ = server.Serve(listener) }()
 			client, connection := net.Pipe()
@@ -143,13 +144,13 @@ func TestRecordRefuses(t *testing.T) {
 		{purge{body: "cache=users&one_in=13"}, anybody, 409, "being recorded already"},
 	} {
 		test.target = "/cache/record"
-		w := test.send(r.Handler(stats.WithPurge(test.authorize)))
+		w := test.send(r.Handler(stats.WithOperators(test.authorize)))
 		var answer map[string]string
 		if err := json.Unmarshal(w.Body.Bytes(), &answer); err != nil || w.Code != test.status || !strings.Contains(answer["error"], test.want) {
 			t.Errorf("%+v: status %d, %s\nwant %d, %s", test.purge, w.Code, w.Body, test.status, test.want)
 		}
 	}
 	if w := (purge{target: "/cache/record", body: "cache=users"}).send(r.Handler()); w.Code != http.StatusNotFound {
-		t.Errorf("without WithPurge: status %d", w.Code)
+		t.Errorf("without WithOperators: status %d", w.Code)
 	}
 }

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/pinwheel-cache/pinwheel/internal/sources"
 )
 
 // registries are what a handler serves. The zero registries are empty and ready to use.
@@ -17,26 +19,26 @@ type registries struct {
 	sampler
 }
 
-func (r *registries) register(source Source) (name string, unregister func()) {
+func (r *registries) register(source sources.Source) (name string, unregister func()) {
 	switch s := source.(type) {
-	case CacheSource:
+	case sources.Cache[Snapshot]:
 		if s.Snapshot == nil {
-			panic("stats: Snapshot of a CacheSource is nil: want a function")
+			panic("stats: Snapshot of a sources.Cache is nil: want a function")
 		}
-		return register(r, &r.caches, cmp.Or(s.Name, "cache"), s.Snapshot, s, WheelSettings{})
-	case WheelSource:
+		return register(r, &r.caches, cmp.Or(s.Name, "cache"), s.Snapshot, s, sources.WheelSettings{})
+	case sources.Wheel[WheelSnapshot]:
 		if s.Snapshot == nil {
-			panic("stats: Snapshot of a WheelSource is nil: want a function")
+			panic("stats: Snapshot of a sources.Wheel is nil: want a function")
 		}
-		return register(r, &r.wheels, cmp.Or(s.Name, "wheel"), s.Snapshot, CacheSource{}, s.Settings)
+		return register(r, &r.wheels, cmp.Or(s.Name, "wheel"), s.Snapshot, sources.Cache[Snapshot]{}, s.Settings)
 	}
-	panic(fmt.Sprintf("stats: the source of Register is a %T: want a CacheSource or a WheelSource", source))
+	panic(fmt.Sprintf("stats: the source of Register is a %T: want a sources.Cache or a sources.Wheel", source))
 }
 
 // register adds a source to one of the registries. If histories are kept, it takes a first
 // sample, so that the next point has everything that happens from now on.
-func register[S any](all *registries, r *registry[S], name string, source func() (S, bool), cache CacheSource, wheel WheelSettings) (string, func()) {
-	added := r.register(name, source, cache, wheel)
+func register[S any](all *registries, r *registry[S], name string, snapshot func() (S, bool), cache sources.Cache[Snapshot], wheel sources.WheelSettings) (string, func()) {
+	added := r.register(name, snapshot, cache, wheel)
 	if all.sampling.Load() {
 		if l, ok := r.look(added, added.since); ok {
 			r.keep(l)
@@ -68,14 +70,14 @@ type registry[S any] struct {
 // A registration is one source in a registry. Its address tells it from a later
 // one of the same name.
 type registration[S any] struct {
-	name    string
-	asked   string // the name without the suffix
-	suffix  int    // 1 if there is none
-	since   time.Time
-	source  func() (S, bool)
-	cache   CacheSource   // zero for a wheel
-	wheel   WheelSettings // zero for a cache
-	history history[S]    // guarded by the registry's mu
+	name     string
+	asked    string // the name without the suffix
+	suffix   int    // 1 if there is none
+	since    time.Time
+	snapshot func() (S, bool)
+	cache    sources.Cache[Snapshot] // zero for a wheel
+	wheel    sources.WheelSettings   // zero for a cache
+	history  history[S]              // guarded by the registry's mu
 }
 
 // A look is a snapshot of one source, with the samples taken before.
@@ -86,9 +88,9 @@ type look[S any] struct {
 	samples []*sample[S] // as of then; none before histories are kept
 }
 
-// register adds source, which must not be nil, under a name made of name, which
+// register adds a source, whose snapshot must not be nil, under a name made of name, which
 // must not be empty.
-func (r *registry[S]) register(name string, source func() (S, bool), cache CacheSource, wheel WheelSettings) *registration[S] {
+func (r *registry[S]) register(name string, snapshot func() (S, bool), cache sources.Cache[Snapshot], wheel sources.WheelSettings) *registration[S] {
 	// Before it is made unique: two names may differ in invalid bytes only.
 	name = shorten(strings.ToValidUTF8(name, "\uFFFD"))
 	r.mu.Lock()
@@ -97,7 +99,7 @@ func (r *registry[S]) register(name string, source func() (S, bool), cache Cache
 		r.byName = make(map[string]*registration[S])
 		r.lowest = make(map[string]int)
 	}
-	added := &registration[S]{asked: name, since: time.Now(), source: source, cache: cache, wheel: wheel}
+	added := &registration[S]{asked: name, since: time.Now(), snapshot: snapshot, cache: cache, wheel: wheel}
 	added.name, added.suffix = r.freeName(name)
 	r.byName[added.name] = added
 	return added
@@ -153,7 +155,7 @@ func (r *registry[S]) looks(wanted func(name string) bool, now time.Time) []look
 func (r *registry[S]) look(reg *registration[S], now time.Time) (l look[S], ok bool) {
 	// No lock is held here: a source takes the locks of its cache or wheel, which may
 	// register or unregister while it holds them.
-	stats, ok := reg.source()
+	stats, ok := reg.snapshot()
 	if !ok {
 		r.remove(reg)
 		return l, false

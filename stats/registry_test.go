@@ -11,6 +11,7 @@ import (
 	"time"
 	"weak"
 
+	"github.com/pinwheel-cache/pinwheel/internal/sources"
 	"github.com/pinwheel-cache/pinwheel/stats"
 )
 
@@ -121,8 +122,8 @@ func TestSourcesAreCalledWithoutALock(t *testing.T) {
 }
 
 func TestRegisterWithoutASnapshotPanics(t *testing.T) {
-	checkPanics(t, "stats: Snapshot of a CacheSource is nil: want a function", func() { stats.Register(stats.CacheSource{Name: "users"}) })
-	checkPanics(t, "stats: Snapshot of a WheelSource is nil: want a function", func() { stats.Register(stats.WheelSource{Name: "users"}) })
+	checkPanics(t, "stats: Snapshot of a sources.Cache is nil: want a function", func() { sources.Register(sources.Cache[stats.Snapshot]{Name: "users"}) })
+	checkPanics(t, "stats: Snapshot of a sources.Wheel is nil: want a function", func() { sources.Register(sources.Wheel[stats.WheelSnapshot]{Name: "users"}) })
 }
 
 func checkPanics(t *testing.T, want string, f func()) {

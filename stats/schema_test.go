@@ -2,7 +2,6 @@ package stats_test
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/json"
 	"flag"
 	"fmt"
@@ -13,7 +12,7 @@ import (
 	"github.com/pinwheel-cache/pinwheel/stats"
 )
 
-var update = flag.Bool("update", false, "write docs/stats.schema.json and the metrics in doc.go anew")
+var update = flag.Bool("update", false, "write docs/stats.schema.json and docs/metrics.md anew")
 
 const schemaFile = "../docs/stats.schema.json"
 
@@ -94,48 +93,47 @@ func setNumber(object map[string]any, name string, n stats.JSONNumber) {
 	}
 }
 
-// The documentation of the package lists the metrics.
+// docs/metrics.md lists the metrics.
 //
 // Catches: a metric that it does not have.
 func TestDocumentationListsTheMetrics(t *testing.T) {
-	doc, err := os.ReadFile("doc.go")
-	must(t, err)
-	text := string(doc)
-	for heading, list := range map[string]string{
-		"// The metrics of caches are:\n//\n":                                   listOf(stats.CacheMetrics()),
-		"// The metrics of timing wheels have the label wheel. They are:\n//\n": listOf(stats.WheelMetrics()),
-	} {
-		before, after, ok := strings.Cut(text, heading)
-		if !ok {
-			t.Fatalf("doc.go has no heading %q", heading)
-		}
-		for strings.HasPrefix(after, "//\t") { // the list as it is
-			_, after, _ = strings.Cut(after, "\n")
-		}
-		text = before + heading + list + after
-	}
-	checkFile(t, "doc.go", []byte(text))
+	checkFile(t, "../docs/metrics.md", []byte(`# Metrics
+
+What `+"`/metrics`"+` serves, and what [otel](../otel/doc.go) and [prometheus](../prometheus/doc.go) collect. A level is a gauge whose sum over all caches has a meaning. A cache has metrics of a limit, weights, hot keys, estimates and package near only if it has these. `+"`go test ./stats -update`"+` writes this page.
+
+## Of caches
+
+Each has the label `+"`cache`"+`, the name of the cache; in OpenTelemetry `+"`pinwheel.cache.name`"+`.
+
+`+tableOf(stats.CacheMetrics())+`
+## Of timing wheels
+
+Each has the label `+"`wheel`"+`; in OpenTelemetry `+"`pinwheel.timingwheel.name`"+`.
+
+`+tableOf(stats.WheelMetrics())))
 }
 
-// listOf returns the lines about metrics: the names for Prometheus and for OpenTelemetry, with
-// the values of the label, and what they mean.
-func listOf[S any](metrics []stats.Metric[S]) string {
-	kinds := map[stats.Kind]string{stats.KindCounter: "counter", stats.KindLevel: "level", stats.KindGauge: "gauge", stats.KindHistogram: "histogram"}
-	var list strings.Builder
+// tableOf returns a row for each metric: the names in Prometheus and OpenTelemetry, what it is,
+// and the labels with their values.
+func tableOf[S any](metrics []stats.Metric[S]) string {
+	var table strings.Builder
+	table.WriteString("| Prometheus | OpenTelemetry | | |\n|---|---|---|---|\n")
 	for _, m := range metrics {
 		if m.Name == "" && m.Path == "" {
 			continue
 		}
-		fmt.Fprintf(&list, "//\t%s%s %s\n", cmp.Or(m.Name, "-"), ofLabel(m.Label, m.Labels()), kinds[m.Kind])
-		fmt.Fprintf(&list, "//\t  %s%s, in %s\n", cmp.Or(m.Path, "-"), ofLabel(m.Attribute, m.Labels()), m.Unit)
-		fmt.Fprintf(&list, "//\t    %s\n", m.Help)
+		fmt.Fprintf(&table, "| %s | %s | %s, `%s` | %s", code(m.Name), code(m.Path), m.Kind, m.Unit, m.Help)
+		if label, values := m.Labels(); label != "" {
+			fmt.Fprintf(&table, " `%s`, `%s`: %s.", label, m.Attribute, strings.Join(values, ", "))
+		}
+		table.WriteString(" |\n")
 	}
-	return list.String()
+	return table.String()
 }
 
-func ofLabel(label string, values []string) string {
-	if label == "" {
+func code(name string) string {
+	if name == "" {
 		return ""
 	}
-	return "{" + label + "=" + strings.Join(values, "|") + "}"
+	return "`" + name + "`"
 }

@@ -4,17 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"time"
-)
 
-// Settings are the options of a cache, except its limit, which is in the [Snapshot]. A zero
-// field means that the option is not set.
-type Settings struct {
-	Expire, Idle time.Duration // default TTL; greatest time without a read
-	Jitter       float64       // fraction by which TTLs are spread
-	Timeout      time.Duration // of a load
-	MaxLoads     int           // loads at once
-	Policy       string        // eviction policy
-}
+	"github.com/pinwheel-cache/pinwheel/internal/sources"
+)
 
 type jsonSettings struct {
 	Expire   float64 `json:"expire_seconds"`
@@ -25,7 +17,7 @@ type jsonSettings struct {
 	Policy   string  `json:"policy"`
 }
 
-func newJSONSettings(s Settings) jsonSettings {
+func newJSONSettings(s sources.Settings) jsonSettings {
 	return jsonSettings{s.Expire.Seconds(), s.Idle.Seconds(), s.Jitter, s.Timeout.Seconds(), s.MaxLoads, s.Policy}
 }
 
@@ -36,7 +28,7 @@ type jsonWheelSettings struct {
 	Limit    int     `json:"limit"`
 }
 
-func newJSONWheelSettings(s WheelSettings) jsonWheelSettings {
+func newJSONWheelSettings(s sources.WheelSettings) jsonWheelSettings {
 	return jsonWheelSettings{s.Interval.Seconds(), s.Slots, s.Workers, s.Limit}
 }
 
@@ -55,7 +47,7 @@ func WithErrors() HandlerOption {
 }
 
 // newJSONFailure returns nil for nil.
-func newJSONFailure(f *Failure, withText bool) *jsonFailure {
+func newJSONFailure(f *sources.Failure, withText bool) *jsonFailure {
 	if f == nil {
 		return nil
 	}
@@ -67,7 +59,7 @@ func newJSONFailure(f *Failure, withText bool) *jsonFailure {
 }
 
 // lastLoadError returns nil if no load has failed.
-func lastLoadError(c CacheSource) *Failure {
+func lastLoadError(c sources.Cache[Snapshot]) *sources.Failure {
 	if c.LastError == nil {
 		return nil
 	}
@@ -75,7 +67,7 @@ func lastLoadError(c CacheSource) *Failure {
 	if err == nil {
 		return nil
 	}
-	return &Failure{at, err}
+	return &sources.Failure{Time: at, Err: err}
 }
 
 // typeOf returns the type of the innermost error that err wraps, the most telling one; of several, in the

@@ -1,6 +1,10 @@
 package stats
 
-import "time"
+import (
+	"time"
+
+	"github.com/pinwheel-cache/pinwheel/internal/histogram"
+)
 
 // A Snapshot has the counts of one cache. Counters are cumulative since the cache was made;
 // gauges, marked as such, are the present state. A Snapshot is taken part by part while the
@@ -95,12 +99,12 @@ type Callbacks struct {
 	Panics  uint64        // calls that ended in a panic
 }
 
-// Expiry is about the timing wheel that removes expired entries.
+// Expiry is about what waits in a timing wheel: the entries of a cache that expire, or timers.
 type Expiry struct {
-	Pending    int       // gauge: entries with a deadline
-	Overdue    int       // gauge: entries past their deadline whose removal is late
+	Pending    int       // gauge: entries with a deadline, or timers that wait for their time
+	Overdue    int       // gauge: entries whose removal is late; due timers whose callbacks have not begun, which have left Pending
 	Tombstones int       // gauge: removed tasks the wheel has not reached yet
-	Lateness   Histogram // from an entry's deadline to its removal
+	Lateness   Histogram // from an entry's deadline to its removal; from the tick at which a timer was due to its callback
 }
 
 // Gets returns the number of gets: hits plus misses.
@@ -117,21 +121,12 @@ func (s Snapshot) HitRatio() float64 {
 	return float64(s.Hits) / float64(gets)
 }
 
-// WhatIfHalf returns an estimate of the hit ratio with half the limit, from 0 to 1; ok is false
-// if nothing was estimated yet.
+// WhatIfHitRatio returns an estimate of the hit ratio, from 0 to 1, that the cache would have had
+// with hits of [WhatIf], such as s.WhatIf.Double; ok is false if nothing was estimated yet.
 //
-// The estimate is the hit ratio of the cache, minus the difference between Same and Half in
-// [WhatIf]. Both see the same sample, so it matters little which keys are in the sample.
-func (s Snapshot) WhatIfHalf() (ratio float64, ok bool) { return s.whatIf(s.WhatIf.Half) }
-
-// WhatIfDouble is [Snapshot.WhatIfHalf] for double the limit.
-func (s Snapshot) WhatIfDouble() (ratio float64, ok bool) { return s.whatIf(s.WhatIf.Double) }
-
-// WhatIfOtherPolicy is [Snapshot.WhatIfHalf] for the limit as it is, with the other policy
-// of eviction.
-func (s Snapshot) WhatIfOtherPolicy() (ratio float64, ok bool) { return s.whatIf(s.WhatIf.OtherPolicy) }
-
-func (s Snapshot) whatIf(hits uint64) (ratio float64, ok bool) {
+// The estimate is the hit ratio of the cache, minus the difference between Same and hits. Both
+// see the same sample, so it matters little which keys are in the sample.
+func (s Snapshot) WhatIfHitRatio(hits uint64) (ratio float64, ok bool) {
 	if s.WhatIf.Gets == 0 || s.Gets() == 0 {
 		return 0, false
 	}
@@ -148,28 +143,12 @@ func (s Snapshot) Minus(earlier Snapshot) Snapshot {
 	return s
 }
 
-// MissesAbsent returns the misses that are neither in MissesExpired nor in MissesEvicted.
-func (s Snapshot) MissesAbsent() uint64 {
+// missesAbsent returns the misses that are neither in MissesExpired nor in MissesEvicted.
+func (s *Snapshot) missesAbsent() uint64 {
 	return minus(s.Misses, s.MissesExpired+s.MissesEvicted)
 }
 
-// Total returns the number of values that left the cache, for any cause.
-func (r Removals) Total() uint64 {
-	return r.Expired + r.Evicted + r.Deleted + r.Replaced + r.Cleared
-}
-
-// minus returns what happened since an earlier WhatIf.
-func (w WhatIf) minus(earlier WhatIf) WhatIf {
-	return WhatIf{
-		Gets:        minus(w.Gets, earlier.Gets),
-		Half:        minus(w.Half, earlier.Half),
-		Same:        minus(w.Same, earlier.Same),
-		Double:      minus(w.Double, earlier.Double),
-		OtherPolicy: minus(w.OtherPolicy, earlier.OtherPolicy),
-	}
-}
-
 // all returns the durations of all loads, however they ended.
-func (l Loads) all() Histogram {
-	return l.OK.Plus(l.Failed)
+func (l *Loads) all() histogram.Histogram {
+	return l.OK.data().Plus(l.Failed.data())
 }

@@ -1,154 +1,37 @@
 package stats
 
 import (
-	"context"
-	"io"
 	"time"
+
+	"github.com/pinwheel-cache/pinwheel/internal/sources"
 )
 
 // process has everything that the process has registered.
 var process registries
 
-// A Source is what [Register] takes: a [CacheSource] or a [WheelSource].
-type Source interface {
-	// source says that the type is one of them. It names no type of the registry: packages
-	// that see this interface would have to compile that.
-	source()
-}
+func init() { sources.Register = process.register }
 
-// A CacheSource describes a cache to the statistics. Its functions must be safe for
-// concurrent use. They are called without a lock held, so they may take locks. All but
-// Snapshot may be nil, if the cache does not offer that.
-type CacheSource struct {
-	Name string // "cache" if empty
-
-	// Snapshot returns what the cache has done, and false once the cache is gone.
-	Snapshot func() (s Snapshot, ok bool)
-
-	// Settings are the options of the cache.
-	Settings Settings
-
-	// LastError returns why a load failed last, and when; nil if none did. Its text is
-	// shown only by a handler with [WithErrors]: it may have secrets in it.
-	LastError func() (at time.Time, err error)
-
-	// Failures returns, for a near cache, why a call of the store failed last, or a value could
-	// not be decoded, and why the source lost its connection last, or could not connect; nil for
-	// never. What is said of LastError holds.
-	Failures func() (store, source *Failure)
-
-	// HotKeys returns the keys with the most gets, the hottest first.
-	HotKeys func() []HotKey
-
-	// Purge removes a key, given as text, and returns how many entries it removed, 0 or
-	// 1. It returns an error if the text is no key.
-	Purge func(key string) (removed int, err error)
-
-	// PurgePrefix removes the entries whose keys, which are strings, begin with prefix, and
-	// returns how many it removed.
-	PurgePrefix func(prefix string) (removed int)
-
-	// PurgeAll removes all entries, and returns how many it removed.
-	PurgeAll func() (removed int)
-
-	// Record writes a recording for cmd/cachesim to w until ctx ends, of one key in
-	// oneIn. It returns an error if it cannot begin, and then has written nothing, or
-	// the error of w.
-	Record func(ctx context.Context, w io.Writer, oneIn int) error
-}
-
-// A WheelSource is to a timing wheel what a [CacheSource] is to a cache.
-type WheelSource struct {
-	Name string // "wheel" if empty
-
-	// Snapshot returns what the wheel has done, and false once the wheel is gone. It must
-	// be safe for concurrent use, and is called without a lock held.
-	Snapshot func() (s WheelSnapshot, ok bool)
-
-	// Settings are what the wheel was made with.
-	Settings WheelSettings
-}
-
-// WheelSettings say what a timing wheel was made with, for the page.
-type WheelSettings struct {
-	Interval time.Duration // a tick
-	Slots    int           // of each circle, as they are: rounded up to a power of two, and cut
-	Workers  int           // most callbacks at once; 0: a pool of the program's calls them
-	Limit    int           // most timers; 0: none
-}
-
-// A HotKey is a key with many gets.
-type HotKey struct {
-	Key   string  // as text
-	Share float64 // of recent gets, a lower bound; 0 to 1
-}
-
-// Register makes a cache or a timing wheel known to [Handler], and to [Caches] or
-// [Wheels], until unregister is called or its Snapshot reports false. It panics if
-// Snapshot is nil. It is safe for concurrent use.
-//
-// Once a [Handler] was asked for stats.json, Register takes a first snapshot before it returns.
-//
-// The registry holds the functions of source, and so everything they refer to. To let a
-// cache be collected that nobody else holds, capture a [weak.Pointer] to it, never the
-// cache itself, and report false once the pointer is nil. The registry then removes the
-// source at its next look; a [runtime.AddCleanup] that calls unregister frees the name
-// earlier.
-//
-// The name is made unique by a suffix, "users", "users-2", "users-3" and so on, and
-// returned, as an exposition must not have two series with the same labels. It is free
-// again after unregister. Bytes that are not UTF-8 are replaced, and a name of more than
-// 200 bytes is cut. Caches and timing wheels may have the same names.
-//
-// unregister may be called more than once, and by several goroutines. A look that began
-// before may still call source.
-//
-//go:noinline
-func Register(source Source) (name string, unregister func()) {
-	return process.register(source)
-}
-
-func (CacheSource) source() {}
-func (WheelSource) source() {}
-
-// A NamedCache is the [Snapshot] of one registered cache. Its Name is valid UTF-8, not
-// empty, and differs from that of every other cache registered at the time.
-type NamedCache struct {
+// A Named is the [Snapshot] of a cache, or the [WheelSnapshot] of a timing wheel. Its Name is
+// valid UTF-8, not empty, and differs from that of every other cache, or every other timing
+// wheel. A cache and a timing wheel may have the same.
+type Named[S any] struct {
 	Name     string
-	Since    time.Time // when it was registered, which tells it from an earlier cache of that name
-	Snapshot Snapshot
+	Since    time.Time // when it was made, which tells it from an earlier one of that name
+	Snapshot S
 }
 
-// A NamedWheel is the [WheelSnapshot] of one registered timing wheel. Its Name is
-// valid UTF-8, not empty, and differs from that of every other timing wheel registered
-// at the time. A cache may have the same.
-type NamedWheel struct {
-	Name     string
-	Since    time.Time // when it was registered
-	Snapshot WheelSnapshot
-}
-
-// Caches takes a [Snapshot] of every registered cache, one after another, and returns
+// Caches takes a [Snapshot] of every cache of the process, one after another, and returns
 // them sorted by name. It is safe for concurrent use.
-func Caches() []NamedCache { return process.allCaches() }
+func Caches() []Named[Snapshot] { return process.caches.named() }
 
 // Wheels is [Caches] for timing wheels.
-func Wheels() []NamedWheel { return process.allWheels() }
+func Wheels() []Named[WheelSnapshot] { return process.wheels.named() }
 
-func (r *registries) allCaches() []NamedCache {
-	looks := r.caches.all(time.Now())
-	all := make([]NamedCache, len(looks))
+func (r *registry[S]) named() []Named[S] {
+	looks := r.all(time.Now())
+	all := make([]Named[S], len(looks))
 	for i, l := range looks {
-		all[i] = NamedCache{l.name, l.since, *l.stats}
-	}
-	return all
-}
-
-func (r *registries) allWheels() []NamedWheel {
-	looks := r.wheels.all(time.Now())
-	all := make([]NamedWheel, len(looks))
-	for i, l := range looks {
-		all[i] = NamedWheel{l.name, l.since, *l.stats}
+		all[i] = Named[S]{l.name, l.since, *l.stats}
 	}
 	return all
 }

@@ -34,9 +34,9 @@ func TestWhatIf(t *testing.T) {
 		{"half is better", 50, 50, whatIf{100, 60, 50, 40, 60}, 0.6, 0.4, true},
 	} {
 		s := stats.Snapshot{Hits: test.hits, Misses: test.misses, WhatIf: test.whatIf}
-		half, okHalf := s.WhatIfHalf()
-		double, okDouble := s.WhatIfDouble()
-		other, okOther := s.WhatIfOtherPolicy() // which has as many hits as half
+		half, okHalf := s.WhatIfHitRatio(s.WhatIf.Half)
+		double, okDouble := s.WhatIfHitRatio(s.WhatIf.Double)
+		other, okOther := s.WhatIfHitRatio(s.WhatIf.OtherPolicy) // which has as many hits as half
 		if okHalf != test.ok || okDouble != test.ok || okOther != test.ok || other != half || math.Abs(half-test.half) > 1e-12 || math.Abs(double-test.double) > 1e-12 {
 			t.Errorf("%s: %v, %v at half, %v, %v with the other policy and %v, %v at double; want %v, %v and %v", test.name, half, okHalf, other, okOther, double, okDouble, test.half, test.double, test.ok)
 		}

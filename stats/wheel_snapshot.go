@@ -8,13 +8,9 @@ package stats
 // A WheelSnapshot is a value without pointers: it may be copied, compared with == and read
 // by several goroutines.
 type WheelSnapshot struct {
-	Pending int // gauge: timers that wait for their time
+	Expiry
 
-	// Backlog is a gauge: due timers whose callbacks have not begun. They have left Pending.
-	Backlog int
-
-	Running    int // gauge: callbacks running now
-	Tombstones int // gauge: removed tasks that the wheel has not visited yet
+	Running int // gauge: callbacks running now
 
 	// Started counts the timers set. A timer that repeats counts for each of its calls. Moving
 	// a timer does not count, nor does setting the timer of a key that has one.
@@ -37,15 +33,6 @@ type WheelSnapshot struct {
 	// the wheel was drained. A timer replaced by another of its key does not count.
 	Removed uint64
 
-	Fired    uint64    // callbacks begun
-	Panics   uint64    // callbacks that panicked or called runtime.Goexit
-	Lateness Histogram // from the tick at which a timer was due to the beginning of its callback
-}
-
-// Minus returns what happened after earlier was taken: each counter minus that of earlier, and
-// the gauges of w. Both must be of the same timing wheel. A counter below its earlier value
-// gives 0, as in [Snapshot.Minus].
-func (w WheelSnapshot) Minus(earlier WheelSnapshot) WheelSnapshot {
-	subtract(wheelMetrics, &w, &earlier)
-	return w
+	Fired  uint64 // callbacks begun
+	Panics uint64 // callbacks that panicked or called runtime.Goexit
 }

@@ -8,7 +8,7 @@ import (
 // whyMisses returns why a cache misses, if it misses much, or more than before. Otherwise
 // the cause is "".
 func whyMisses(l *look[Snapshot], now period) (cause, words string) {
-	if now.gets < enough {
+	if now.gets < minGetsPerMinute {
 		return "", ""
 	}
 	before := bestMinute(l)
@@ -83,7 +83,8 @@ func whyEvicted(l *look[Snapshot], now, before period, rose bool) (cause, becaus
 		return moreKeys, "more keys are asked for than before, and do not fit: " + evidence
 	}
 	because = "the limit is too small: " + evidence
-	if double, ok := underLimit(l, 5*time.Minute).WhatIfDouble(); ok {
+	s := underLimit(l, 5*time.Minute)
+	if double, ok := s.WhatIfHitRatio(s.WhatIf.Double); ok {
 		because += fmt.Sprintf(", and with double the limit %s of the gets would hit", percent(double))
 	}
 	return limitTooSmall, because
@@ -95,7 +96,7 @@ func whyAbsent(l *look[Snapshot], now, _ period, rose bool) (cause, because stri
 	}
 	s := l.stats
 	age := l.at.Sub(l.since)
-	if full := s.Removals.Evicted > 0; !full && age < kept*interval {
+	if full := s.Removals.Evicted > 0; !full && age < historyPoints*interval {
 		return isNew, fmt.Sprintf("the cache is new and filling: it was made %s ago, and has %d entries", span(age), s.Entries)
 	}
 	evidence := part(now.absent, now.misses) + " of the misses are of keys that were not in the cache recently"

@@ -13,7 +13,6 @@ import (
 // growth of the arrays.
 func TestAllocations(t *testing.T) {
 	const n = 1000
-	ring := ringAt(512, n, 0)
 	w := newKeyed(t, time.Hour, 64, func(uint64, uint64) {})
 	timers := mustTimers(t, time.Hour, 8)
 	f := func() {}
@@ -24,17 +23,11 @@ func TestAllocations(t *testing.T) {
 	timer, every, channel := timers.AfterFunc(time.Hour, f), timers.Every(time.Hour, f), timers.NewTimer(time.Hour)
 	k, d := uint64(0), time.Hour
 	some := func() time.Duration { return time.Duration(1+k%200) * time.Hour }
-	again := func(uint32) int64 { return 7 }
 	for _, test := range []struct {
 		name string
 		most float64
 		f    func()
 	}{
-		{"Ring: Set, Remove, Advance", 0, func() {
-			ring.Set(uint32(k%n), ring.Now()+int64(k%900))
-			ring.Remove(uint32(k * 7 % n))
-			ring.Advance(ring.Now()+1, 10, again)
-		}},
 		{"SetTimer of a key that is there", 0, func() { _ = w.SetTimer(k%n, k, some()) }},
 		{"SetTimer and RemoveTimer", 0, func() { _ = w.SetTimer(n+k, k, some()); _, _ = w.RemoveTimer(n + k) }},
 		{"MoveTimer", 0, func() { _, _ = w.MoveTimer(k%n, some()) }},

@@ -26,20 +26,6 @@ func (t *Timers) NewTicker(interval time.Duration) *Timer {
 	return t.startRepeat(timer)
 }
 
-// Tick returns the channel of a new ticker, or nil if the interval is not positive,
-// as [time.Tick] does, or the wheel is full. Only Stop of the wheel ends the ticker: use
-// [Timers.NewTicker] or [Timers.Ticks] for one that can be stopped.
-func (t *Timers) Tick(interval time.Duration) <-chan time.Time {
-	if interval <= 0 {
-		return nil
-	}
-	ticker := t.NewTicker(interval)
-	if ticker.Refused() {
-		return nil
-	}
-	return ticker.C
-}
-
 // Ticks returns an iterator over the ticks of a new ticker. It ends when ctx ends,
 // when the wheel is stopped, and when the loop breaks; at once if the wheel is full. A loop body that takes longer
 // than the interval misses ticks, as with [Timers.NewTicker]. Ticks panics if the

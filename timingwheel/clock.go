@@ -4,6 +4,8 @@ import (
 	"math"
 	"math/bits"
 	"time"
+
+	"github.com/pinwheel-cache/pinwheel/internal/bubble"
 )
 
 // A clock tells the time in nanoseconds and in ticks. It is monotonic: changes of
@@ -39,17 +41,13 @@ func (c *clock) checkUse() { c.now() }
 // read outside, or the other way round: timers would never fire, and the runtime
 // would end the process when its own timer is touched.
 func (c *clock) checkBubble() {
-	switch made, used := inBubble(c.start), inBubble(time.Now()); {
+	switch made, used := bubble.Read(c.start), bubble.In(); {
 	case used && !made:
 		panic("timingwheel: a wheel that was made outside of a testing/synctest bubble is used in one: make it in the bubble")
 	case made && !used:
 		panic("timingwheel: a wheel that was made in a testing/synctest bubble is used outside: stop it in the bubble, and make another")
 	}
 }
-
-// inBubble reports whether a time was read in a bubble of testing/synctest. Only
-// there does time.Now have no monotonic reading.
-func inBubble(t time.Time) bool { return t == t.Round(0) }
 
 // A span is the time from now to a deadline.
 type span struct{ now, deadline int64 }

@@ -62,7 +62,6 @@ func TestAcrossBubbles(t *testing.T) {
 			"NewTimer":             func() { w.timers.NewTimer(time.Hour) },
 			"After":                func() { w.timers.After(time.Hour) },
 			"NewTicker":            func() { w.timers.NewTicker(time.Hour) },
-			"Tick":                 func() { w.timers.Tick(time.Hour) },
 			"Ticks":                func() { w.timers.Ticks(ctx, ms)(func(time.Time) bool { return false }) },
 			"Sleep":                func() { _ = w.timers.Sleep(ctx, ms) },
 			"Sleep 0":              func() { _ = w.timers.Sleep(ctx, 0) },

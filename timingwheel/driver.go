@@ -58,6 +58,61 @@ func (w *wheel) wake() {
 	w.advance()
 }
 
+// advance moves all shards on to the present tick. It takes the shards in turn, a
+// batch of each, so that it holds no lock for long.
+func (w *wheel) advance() {
+	w.advancing.Add(1)
+	defer w.advanced()
+	for busy := true; busy; {
+		busy = false
+		tick := w.ticks(w.now())
+		for _, p := range w.madeShards() {
+			if p.nextVisit() <= tick {
+				busy = !p.visit(tick) || busy
+			}
+			if p.ready() {
+				w.dispatch()
+			}
+		}
+		if busy {
+			runtime.Gosched()
+		} else {
+			w.reach(tick)
+		}
+	}
+	w.shrink()
+}
+
+// shrinkWithin is how long all shards together take to free memory, and how long a shard
+// without timers keeps its ring.
+const shrinkWithin = 4 * time.Second
+
+// shrink shrinks some of the shards that have become sparse or empty; the others are
+// visited again at the next tick. When timers fire evenly, all shards become sparse at
+// the same time, and shrinking them all would make that tick late.
+func (w *wheel) shrink() {
+	shards := w.madeShards()
+	tick := w.ticks(w.now())
+	most := 1 + int(int64(len(shards))*w.tick/int64(shrinkWithin))
+	for _, p := range shards {
+		if most > 0 && p.shrink(tick) {
+			most--
+		}
+	}
+}
+
+// nextVisit returns the tick by which the driver has to be awake, or never.
+func (w *wheel) nextVisit() int64 {
+	next := int64(never)
+	for _, p := range w.madeShards() {
+		next = min(next, p.nextVisit())
+	}
+	if w.refused.Load() && w.anyReady() {
+		next = min(next, w.ticks(w.now())+1)
+	}
+	return next
+}
+
 // sleep ends wake: it sets the alarm for the next visit.
 func (w *wheel) sleep() {
 	w.driver.mu.Lock()

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/pinwheel-cache/pinwheel/internal/settle"
+	"github.com/pinwheel-cache/pinwheel/timingwheel/ring"
 )
 
 // TestEmptiedWheelsAreSmall checks what a wheel keeps that had many timers, after they have
@@ -16,7 +17,7 @@ func TestEmptiedWheelsAreSmall(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
 	for _, procs := range []int{1, 2, 16} {
 		runtime.GOMAXPROCS(procs)
-		for _, slots := range []int{512, MaxSlots} {
+		for _, slots := range []int{512, ring.MaxSlots} {
 			for _, remove := range []bool{false, true} {
 				synctest.Test(t, func(t *testing.T) { emptied(t, slots, remove) })
 			}

@@ -150,15 +150,6 @@ func ExampleTimers_NewTicker() {
 	// Output: four ticks
 }
 
-func ExampleTimers_Tick() {
-	timers, _ := timingwheel.NewTimers(time.Millisecond, 512)
-	defer timers.Stop() // ends the ticker
-
-	<-timers.Tick(2 * time.Millisecond)
-	fmt.Println("a tick,", timers.Tick(0) == nil)
-	// Output: a tick, true
-}
-
 func ExampleTimers_Ticks() {
 	timers, _ := timingwheel.NewTimers(time.Millisecond, 512)
 	defer timers.Stop()

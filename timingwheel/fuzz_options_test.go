@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/pinwheel-cache/pinwheel/stats"
+	"github.com/pinwheel-cache/pinwheel/timingwheel/ring"
 )
 
 // The ways to give an option that takes a function, as FuzzWheelOptions counts them.
@@ -24,7 +25,7 @@ const (
 func FuzzWheelOptions(f *testing.F) {
 	f.Add(int64(time.Second), int64(300), true, int64(2), uint8(notGiven), true, int64(1), uint8(given), "wheel", uint16(1000))
 	f.Add(int64(1000), int64(0), true, int64(0), uint8(givenNil), true, int64(-1), uint8(givenNil), "", uint16(0))
-	f.Add(int64(time.Second), int64(MaxSlots+1), true, int64(math.MaxInt), uint8(notGiven), true, int64(math.MaxInt), uint8(notGiven), "", uint16(1000))
+	f.Add(int64(time.Second), int64(ring.MaxSlots+1), true, int64(math.MaxInt), uint8(notGiven), true, int64(math.MaxInt), uint8(notGiven), "", uint16(1000))
 	f.Fuzz(func(t *testing.T, interval, slots int64, workersSet bool, workers int64, pool uint8, limitSet bool, limit int64,
 		onPanic uint8, name string, delay uint16) {
 		opts := []Option{WithName(name), nil}

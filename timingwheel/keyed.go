@@ -30,11 +30,9 @@ type TimingWheel[K comparable, V any] struct {
 	wheel
 	shards  []atomic.Pointer[keyedShard[K, V]] // made when first used; nil again after Stop
 	mask    uint64
-	slots   int // of each shard's ring
 	hasher  hash.Hasher[K]
 	execute func(key K, value V)
 	workers int
-	quota   quota
 }
 
 // A Pending is a timer that waits for its time.
@@ -49,7 +47,7 @@ type Pending[K comparable, V any] struct {
 // has work. Usual intervals are 10 ms to 1 s; the interval must be from 100 µs to a year.
 //
 // slots is the number of ticks in a revolution of the wheel. It must be positive, and
-// is rounded up to a power of two and cut at [MaxSlots]. The wheel visits a timer
+// is rounded up to a power of two and cut at [ring.MaxSlots]. The wheel visits a timer
 // once if its delay is at most a revolution, twice if it is at most slots revolutions,
 // and once more for every further slots revolutions. Each visit may wake the wheel, so
 // slots·interval is best about the usual delay. If the product is very small, the
@@ -67,14 +65,12 @@ func New[K comparable, V any](interval time.Duration, slots int, execute func(ke
 	slots = ringSlots(slots, interval)
 	w := &TimingWheel[K, V]{
 		shards:  make([]atomic.Pointer[keyedShard[K, V]], shardCount(slots, runtime.GOMAXPROCS(0))),
-		slots:   slots,
 		hasher:  hash.New[K](),
 		execute: execute,
 		workers: o.workers,
-		quota:   quota{limit: int64(o.limit)},
 	}
 	w.mask = uint64(len(w.shards) - 1)
-	w.wheel.init(interval, len(w.shards), o)
+	w.wheel.init(interval, slots, len(w.shards), o)
 	w.unregister = register(o.name, w, (*TimingWheel[K, V]).Stats, o.settings(interval, slots))
 	return w, nil
 }
@@ -141,7 +137,7 @@ func (w *TimingWheel[K, V]) MoveTimer(key K, delay time.Duration) (bool, error) 
 	s.mu.Lock()
 	i, found := s.find(h, key)
 	if found {
-		if _, ok := s.ring.postpone(i, w.dueTick(wait.deadline)); ok {
+		if s.ring.Postpone(i, w.dueTick(wait.deadline)) {
 			s.counts.moved++
 			s.mu.Unlock() // nothing has changed that unlock publishes
 			return true, nil
@@ -234,7 +230,7 @@ func (w *TimingWheel[K, V]) All() iter.Seq[Pending[K, V]] {
 	return func(yield func(Pending[K, V]) bool) {
 		w.checkUse()
 		for s := range made(w.shards) {
-			if !s.each(s.walk, func(t keyed[K, V], due time.Time) bool { return yield(Pending[K, V]{t.key, t.value, due}) }) {
+			if !s.each(func(t keyed[K, V], due time.Time) bool { return yield(Pending[K, V]{t.key, t.value, due}) }) {
 				return
 			}
 		}
@@ -298,33 +294,4 @@ func (w *TimingWheel[K, V]) makeShard(i int) *keyedShard[K, V] {
 
 func errDelay(method string, delay time.Duration) error {
 	return wrongArgument("delay of %s is %v: want a positive one", method, delay)
-}
-
-// A quota counts the timers of a wheel that has a limit.
-type quota struct {
-	limit int64 // 0 = none
-	used  atomic.Int64
-}
-
-// acquire counts one more timer, and reports false if the wheel is full.
-func (q *quota) acquire() bool {
-	if q.limit == 0 {
-		return true
-	}
-	for {
-		used := q.used.Load()
-		if used >= q.limit {
-			return false
-		}
-		if q.used.CompareAndSwap(used, used+1) {
-			return true
-		}
-	}
-}
-
-// release counts n timers less.
-func (q *quota) release(n int) {
-	if q.limit > 0 {
-		q.used.Add(-int64(n))
-	}
 }

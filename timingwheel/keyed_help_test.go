@@ -121,7 +121,7 @@ func checkShards[S any, P interface {
 
 // check verifies the invariants of a shard of either kind. Its lock must be held.
 func (s *shard[E]) check() error {
-	if err := errors.Join(check(s.ring), s.checkNumbers()); err != nil {
+	if err := errors.Join(s.checkRing(), s.checkNumbers()); err != nil {
 		return err
 	}
 	if got, want := s.held.Load(), int64(s.ring.Held()); got != want {
@@ -166,11 +166,33 @@ func (s *keyedShard[K, V]) check() error {
 	return s.index.Check(hashes)
 }
 
+// checkRing verifies that the ring counts the tasks it has, and visits each in time.
+func (s *slab[E]) checkRing() error {
+	live, held := 0, 0
+	next, any := s.ring.NextVisit()
+	for i := range uint32(len(s.entries)) {
+		due, ok := s.ring.Due(i)
+		if !ok {
+			continue
+		}
+		live++
+		if visit, waits := s.ring.Visit(i); !waits {
+			held++
+		} else if !any || visit < next || visit > due || visit < s.ring.Now() {
+			return fmt.Errorf("task %d, due at %d, is visited at %d; the ring is at %d, and its next visit at %d, %v", i, due, visit, s.ring.Now(), next, any)
+		}
+	}
+	if live != s.ring.Len() || held != s.ring.Held() {
+		return fmt.Errorf("%d tasks, %d held, counted %d and %d", s.ring.Len(), s.ring.Held(), live, held)
+	}
+	return nil
+}
+
 // checkNumbers verifies that every number is in use, given back, or not handed
 // out yet, and that what is not in use holds nothing.
 func (s *slab[E]) checkNumbers() error {
-	if len(s.ring.tasks) != len(s.entries) || s.used > len(s.entries) {
-		return fmt.Errorf("%d tasks, %d entries, %d used", len(s.ring.tasks), len(s.entries), s.used)
+	if s.used > len(s.entries) {
+		return fmt.Errorf("%d entries, %d used", len(s.entries), s.used)
 	}
 	free := map[uint32]bool{}
 	for _, i := range s.free {
@@ -186,7 +208,11 @@ func (s *slab[E]) checkNumbers() error {
 		if !s.live(uint32(i)) && !reflect.ValueOf(s.entries[i]).IsZero() {
 			return fmt.Errorf("number %d is not live and holds %v", i, s.entries[i])
 		}
-		if i >= s.used && s.ring.tasks[i] != (task{}) {
+		tombstones := s.ring.Tombstones()
+		if i >= s.used {
+			s.ring.Forget(uint32(i))
+		}
+		if s.ring.Tombstones() != tombstones {
 			return fmt.Errorf("number %d was never used and is in the ring", i)
 		}
 	}

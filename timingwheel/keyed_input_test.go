@@ -8,6 +8,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/pinwheel-cache/pinwheel/timingwheel/ring"
 )
 
 // TestNewRefusesNoFunction: FuzzWheelOptions has what else New refuses, and what it accepts.
@@ -54,7 +56,7 @@ func TestKeyedHugeDelays(t *testing.T) {
 	for _, c := range []struct {
 		interval time.Duration
 		slots    int
-	}{{time.Minute, 1}, {10 * time.Millisecond, 512}, {time.Millisecond, MaxSlots}, {1000 * time.Hour, 3}} {
+	}{{time.Minute, 1}, {10 * time.Millisecond, 512}, {time.Millisecond, ring.MaxSlots}, {1000 * time.Hour, 3}} {
 		synctest.Test(t, func(t *testing.T) {
 			var called keyedCalls[int, int]
 			w := newKeyed(t, c.interval, c.slots, called.add)
@@ -92,7 +94,7 @@ func TestKeyedHugeDelays(t *testing.T) {
 // TestKeyedLongDelayIsNotEarly checks that a delay of years is not cut short, however
 // short the revolution.
 func TestKeyedLongDelayIsNotEarly(t *testing.T) {
-	for _, slots := range []int{1, 2, 3, 64, 733, MaxSlots} {
+	for _, slots := range []int{1, 2, 3, 64, 733, ring.MaxSlots} {
 		w := newKeyed(t, minInterval, slots, func(int, int) {})
 		for i, delay := range []time.Duration{10 * 24 * time.Hour, 365 * 24 * time.Hour, longestDelay} {
 			due := time.Now().Add(delay)

@@ -105,7 +105,7 @@ func TestKeyedStop(t *testing.T) {
 		synctest.Wait()
 		for range 3 {
 			w.Stop()
-			if s := w.Stats(); w.Len() != 0 || s.Pending+s.Backlog+s.Tombstones != 0 || s.Running != 2 || s.Fired != 2 || s.Removed != 4 {
+			if s := w.Stats(); w.Len() != 0 || s.Pending+s.Overdue+s.Tombstones != 0 || s.Running != 2 || s.Fired != 2 || s.Removed != 4 {
 				t.Errorf("stopped: Len %d, stats %+v", w.Len(), s)
 			}
 		}

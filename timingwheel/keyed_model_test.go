@@ -26,7 +26,7 @@ import (
 //     worker: settle. At the same time: TestKeyedStress.
 //   - Move and Remove of an absent key say so and change nothing, and Set works after a key
 //     was fired, removed and drained: the steps, compare.
-//   - Len is the size of the model, and tombstones do not count; Pending and Backlog are its
+//   - Len is the size of the model, and tombstones do not count; Pending and Overdue are its
 //     parts, and Started, Fired and Removed have counted right: compare.
 //   - The index has exactly the live timers, each under its number, and every number is live
 //     or free: keyedShard.check. After Drain and Stop too: TestKeyedStop.
@@ -295,9 +295,9 @@ func (s *keyedSystem) compare(m *keyedModel) error {
 		return fmt.Errorf("All yields keys %v, want %v and %v", seen, m.pending, m.backlog)
 	}
 	got := s.Stats()
-	if got.Pending != len(m.pending) || got.Backlog != len(m.backlog) || got.Running != len(m.running) {
+	if got.Pending != len(m.pending) || got.Overdue != len(m.backlog) || got.Running != len(m.running) {
 		return fmt.Errorf("%d pending, %d in the backlog, %d running, want %d, %d, %d",
-			got.Pending, got.Backlog, got.Running, len(m.pending), len(m.backlog), len(m.running))
+			got.Pending, got.Overdue, got.Running, len(m.pending), len(m.backlog), len(m.running))
 	}
 	if got.Started != m.started || got.Fired != m.fired || got.Removed != m.removed || got.Panics != m.failed {
 		return fmt.Errorf("%d started, %d fired, %d removed, %d failed, want %d, %d, %d, %d",

@@ -281,8 +281,8 @@ func TestKeyedPoolBlocks(t *testing.T) {
 		}
 		time.Sleep(8 * keyedTick)
 		synctest.Wait()
-		if s := w.Stats(); s.Backlog != 8 || p.calls.Load() != 1 {
-			t.Errorf("backlog %d, %d offers, want 8 and 1", s.Backlog, p.calls.Load())
+		if s := w.Stats(); s.Overdue != 8 || p.calls.Load() != 1 {
+			t.Errorf("backlog %d, %d offers, want 8 and 1", s.Overdue, p.calls.Load())
 		}
 		wantKeyed(t, "RemoveTimer", true)(w.RemoveTimer(0))
 		mustSetKeyed(t, w, 1, 1, 5*keyedTick)

@@ -1,6 +1,9 @@
 package timingwheel
 
-import "github.com/pinwheel-cache/pinwheel/internal/index"
+import (
+	"github.com/pinwheel-cache/pinwheel/internal/index"
+	"github.com/pinwheel-cache/pinwheel/timingwheel/ring"
+)
 
 // A keyedShard is a shard whose timers are found by key. mu also guards the index,
 // which has exactly the live timers, each under the hash of its key.
@@ -8,7 +11,6 @@ type keyedShard[K comparable, V any] struct {
 	index index.Index
 	shard[keyed[K, V]]
 	wheel *TimingWheel[K, V]
-	sink  uint64 // of no meaning: what prefetch read
 }
 
 type keyed[K comparable, V any] struct {
@@ -17,7 +19,7 @@ type keyed[K comparable, V any] struct {
 }
 
 func (s *keyedShard[K, V]) init(w *TimingWheel[K, V], i int) {
-	s.shard.init(&w.wheel, i, w.slots)
+	s.shard.init(&w.wheel, i, s)
 	s.wheel = w
 	s.index = index.New(0)
 }
@@ -47,12 +49,12 @@ func (s *keyedShard[K, V]) put(h uint64, key K, value V, wait span) (tick int64,
 		s.counts.moved++
 		return s.set(i, wait), nil
 	}
-	if !s.wheel.quota.acquire() {
+	if !s.owner.quota.acquire() {
 		s.counts.refused++
 		return 0, ErrFull
 	}
 	if s.full() {
-		s.resizeSlab(max(minSlab, 2*len(s.entries)))
+		s.grow()
 	}
 	i := s.add(keyed[K, V]{key, value})
 	s.index.Insert(h, i)
@@ -91,71 +93,32 @@ func (s *keyedShard[K, V]) removeKey(h uint64, key K) (found bool, err error) {
 func (s *keyedShard[K, V]) remove(h uint64, i uint32) {
 	s.index.Remove(h, i)
 	s.drop(i)
-	s.wheel.quota.release(1)
+	s.owner.quota.release(1)
 }
 
 // visit moves the shard on to a tick. The driver calls it.
 func (s *keyedShard[K, V]) visit(tick int64) (done bool) {
 	s.mu.Lock()
 	defer s.unlock()
-	return s.advance(tick, func(uint32) int64 { return Hold })
+	return s.advance(tick, func(uint32) int64 { return ring.Hold })
 }
 
-// shrink frees memory if many timers have gone, and reports whether it did.
-func (s *keyedShard[K, V]) shrink(tick int64) bool {
-	s.mu.Lock()
-	defer s.unlock()
-	done := s.freeMemory(tick)
-	s.shrinkAfter(tick) // if it is empty, and keeps its ring for now
-	return done
-}
-
-// freeMemory is shrink with the lock held, and requests no visit.
-func (s *keyedShard[K, V]) freeMemory(tick int64) bool {
-	if s.spent(tick) {
-		s.clear()
-		return true
-	}
-	return s.maybeShrink()
-}
-
-// callNext claims the timer that has been due for longest, at the tick upTo at the latest, and calls its
-// callback. It reports whether there was one. Until the claim the timer can be removed.
+// callNext calls the callback of the timer that claimNext claims. It reports whether there was
+// one.
 func (s *keyedShard[K, V]) callNext(upTo int64) bool {
-	now := s.clock.now()
-	s.mu.Lock()
-	s.prefetch(s.ring.HeldAhead())
-	if _, due := s.ring.oldest(); due > upTo {
-		s.mu.Unlock()
-		return false
+	t, ok := s.claimNext(upTo)
+	if ok {
+		s.wheel.execute(t.key, t.value)
 	}
-	i, due, ok := s.ring.Take()
-	if !ok {
-		s.mu.Unlock()
-		return false
-	}
-	t := s.entries[i]
-	s.remove(s.wheel.hasher.Hash(t.key), i)
-	s.fired(due, now)
-	tick := s.clock.ticks(now)
-	if s.clock.slow() {
-		s.freeMemory(tick)
-	}
-	visit := s.shrinkAfter(tick)
-	more := s.ring.Held() > 0
-	s.unlock()
-	if more {
-		s.wheel.more()
-	}
-	s.wheel.wakeBy(visit)
-	s.wheel.execute(t.key, t.value)
-	return true
+	return ok
 }
+
+func (s *keyedShard[K, V]) claim(i uint32) { s.remove(s.wheel.hasher.Hash(s.entries[i].key), i) }
 
 // prefetch reads what the removal of some timers needs, for all of them at once: first their
 // keys, and then the index.
 func (s *keyedShard[K, V]) prefetch(tasks []uint32) {
-	var hashes [lookahead]uint64
+	var hashes [ring.Lookahead]uint64
 	for n, i := range tasks {
 		hashes[n] = s.wheel.hasher.Hash(s.entries[i].key)
 	}
@@ -171,7 +134,9 @@ func (s *keyedShard[K, V]) takeAll() (slab[keyed[K, V]], error) {
 	if s.closed {
 		return slab[keyed[K, V]]{}, ErrClosed
 	}
-	return s.clear(), nil
+	old := s.slab
+	s.clear()
+	return old, nil
 }
 
 // close removes all timers and refuses new ones.
@@ -182,26 +147,16 @@ func (s *keyedShard[K, V]) close() {
 	s.clear()
 }
 
-// clear removes all timers and returns them. mu must be held.
-func (s *keyedShard[K, V]) clear() slab[keyed[K, V]] {
-	old := s.renew()
+// clear removes all timers, and gives the ring and the arrays back.
+func (s *keyedShard[K, V]) clear() {
+	s.counts.removed += uint64(s.ring.Len())
+	s.owner.quota.release(s.ring.Len())
+	s.renew()
 	s.index = index.New(0)
-	s.counts.removed += uint64(old.ring.Len())
-	s.wheel.quota.release(old.ring.Len())
-	return old
 }
 
-// maybeShrink frees memory if there are few timers for the arrays.
-func (s *keyedShard[K, V]) maybeShrink() bool {
-	if s.walks != 0 || !s.sparse() {
-		return false
-	}
-	s.resizeSlab(max(minSlab, 2*s.ring.Len()))
-	return true
-}
-
-// resizeSlab makes room for n timers. There must not be more than n.
-func (s *keyedShard[K, V]) resizeSlab(n int) {
+// fit makes room for n timers. There must not be more.
+func (s *keyedShard[K, V]) fit(n int) {
 	s.resize(n, func(keyed[K, V], uint32) {})
 	s.index = index.New(n)
 	for i := range s.entries {
@@ -209,13 +164,4 @@ func (s *keyedShard[K, V]) resizeSlab(n int) {
 			s.index.Insert(s.wheel.hasher.Hash(s.entries[i].key), uint32(i))
 		}
 	}
-}
-
-// walk adds n to the number of iterations in progress. During an iteration the shard
-// may grow, but no timer changes its number.
-func (s *keyedShard[K, V]) walk(n int) {
-	s.mu.Lock()
-	s.walks += n
-	s.maybeShrink()
-	s.mu.Unlock()
 }

@@ -6,7 +6,7 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/pinwheel-cache/pinwheel/stats"
+	"github.com/pinwheel-cache/pinwheel/internal/sources"
 )
 
 var (
@@ -106,8 +106,8 @@ func WithOnPanic(f func(recovered any, stack []byte)) Option {
 }
 
 // settings returns what the statistics show of the options.
-func (o *options) settings(interval time.Duration, slots int) stats.WheelSettings {
-	s := stats.WheelSettings{Interval: interval, Slots: slots, Workers: o.workers, Limit: o.limit}
+func (o *options) settings(interval time.Duration, slots int) sources.WheelSettings {
+	s := sources.WheelSettings{Interval: interval, Slots: slots, Workers: o.workers, Limit: o.limit}
 	if o.submit != nil {
 		s.Workers = 0
 	}

@@ -1,11 +1,20 @@
 package timingwheel
 
 import (
+	"fmt"
 	"math"
 	"time"
 )
 
 const forever = -1
+
+// A Scheduler says when something is to happen, as the expressions of cron do.
+type Scheduler interface {
+	// Next returns the first moment after the given one, or the zero Time if
+	// there is none. It may be called more or less often than once per call of
+	// the callback: its result must depend only on its argument.
+	Next(after time.Time) time.Time
+}
 
 // A repeat says when a timer fires again. It is guarded by the lock of the timer's
 // shard.
@@ -92,4 +101,11 @@ func (r *repeat) claim() (more bool) {
 		r.left--
 	}
 	return r.left != 0
+}
+
+func mustBePositive(interval time.Duration) int64 {
+	if interval <= 0 {
+		panic(fmt.Sprintf("timingwheel: interval is %v: want a positive one", interval))
+	}
+	return int64(interval)
 }

@@ -6,7 +6,9 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/pinwheel-cache/pinwheel/internal/histogram"
 	"github.com/pinwheel-cache/pinwheel/stats"
+	"github.com/pinwheel-cache/pinwheel/timingwheel/ring"
 )
 
 const (
@@ -39,6 +41,7 @@ type shard[E any] struct {
 	owner  *wheel
 	clock  *clock // the owner's
 	anchor **wheel
+	kind   kind
 	mu     sync.Mutex
 	slab[E]
 	anchored bool
@@ -46,16 +49,26 @@ type shard[E any] struct {
 	walks    int   // iterations under way, which need the numbers to stay
 	empty    int64 // the tick since which there have been no timers; never if unknown
 	counts   counts
+	sink     uint64 // what prefetch has read; the value means nothing
 
 	next     atomic.Int64
 	held     atomic.Int64
-	lateness stats.DurationRecorder
+	lateness histogram.DurationRecorder
 	_        [64]byte // so that no two shards share a cache line
+}
+
+// A kind is what shards of timers by key and shards of timers by handle do differently. The
+// methods are called with mu held.
+type kind interface {
+	prefetch(tasks []uint32) // reads what the visits or claims of some tasks need, for all at once
+	claim(i uint32)          // removes timer i, whose callback is called next
+	fit(n int)               // makes room for n timers; there are no more
+	clear()                  // gives the ring and the arrays back; there are no timers
 }
 
 // A slab holds the timers of a shard by task number, and reuses the numbers.
 type slab[E any] struct {
-	ring    *Ring
+	ring    *ring.Ring
 	entries []E      // by task number
 	free    []uint32 // task numbers given back
 	used    int      // the task numbers below used have been handed out at least once
@@ -64,24 +77,22 @@ type slab[E any] struct {
 // counts are what happened; visits and relinks are of the rings that the shard had before.
 type counts struct{ started, moved, removed, fired, refused, visits, relinks uint64 }
 
-func newSlab[E any](slots int) slab[E] { return slab[E]{ring: NewRing(slots)} }
+func newSlab[E any](slots int) slab[E] { return slab[E]{ring: ring.New(slots)} }
 
-// renew leaves the shard without timers and returns the slab they had.
-func (s *shard[E]) renew() (old slab[E]) {
-	old = s.slab
-	visits, relinks := old.ring.Counts()
+// renew leaves the shard without timers, and with a new slab.
+func (s *shard[E]) renew() {
+	visits, relinks := s.ring.Counts()
 	s.counts.visits += visits
 	s.counts.relinks += relinks
-	s.slab = newSlab[E](int(old.ring.slots()))
+	s.slab = newSlab[E](s.owner.slots)
 	s.empty = never
 	s.next.Store(never)
-	return old
 }
 
-// init makes shard i of a wheel, with the number of slots of its ring.
-func (s *shard[E]) init(w *wheel, i, slots int) {
-	s.owner, s.clock, s.anchor = w, &w.clock, &w.anchors[i]
-	s.slab = newSlab[E](slots)
+// init makes shard i of a wheel.
+func (s *shard[E]) init(w *wheel, i int, k kind) {
+	s.owner, s.clock, s.anchor, s.kind = w, &w.clock, &w.anchors[i], k
+	s.slab = newSlab[E](w.slots)
 	s.empty = never
 	s.next.Store(never)
 }
@@ -94,6 +105,9 @@ func (s *slab[E]) live(i uint32) bool {
 
 // full reports whether add needs a larger slab.
 func (s *slab[E]) full() bool { return len(s.free) == 0 && s.used == len(s.entries) }
+
+// grow makes room for more timers.
+func (s *shard[E]) grow() { s.kind.fit(max(minSlab, 2*len(s.entries))) }
 
 // add gives an entry a task number. The slab must not be full.
 func (s *slab[E]) add(e E) uint32 {
@@ -121,8 +135,14 @@ func (s *slab[E]) sparse() bool {
 	return len(s.entries) > minSlab && s.ring.Len() <= len(s.entries)/sparseFactor
 }
 
-// idle reports whether there are no timers, and a ring that is worth giving back.
-func (s *slab[E]) idle() bool { return s.ring.Len() == 0 && s.ring.large() }
+// fewSlots: a ring with no more slots is not worth a wake-up to give it back.
+const fewSlots = 64
+
+// idle reports whether there are no timers, and a ring that is worth giving back: one that has
+// had timers, and so has made the lists of its slots.
+func (s *shard[E]) idle() bool {
+	return s.ring.Len() == 0 && len(s.entries) > 0 && s.owner.slots > fewSlots
+}
 
 // resize makes room for n timers, at least as many as there are. It calls
 // moved for every entry that gets another number.
@@ -189,6 +209,34 @@ func (s *shard[E]) unlock() {
 	s.mu.Unlock()
 }
 
+// claimNext claims the timer that has been due for longest, if it was due at the tick upTo or
+// before, and returns its entry. Until then the timer can be removed, stopped and moved.
+func (s *shard[E]) claimNext(upTo int64) (e E, ok bool) {
+	now := s.clock.now()
+	s.mu.Lock()
+	s.kind.prefetch(s.ring.HeldAhead())
+	if _, due, ok := s.ring.Oldest(); !ok || due > upTo {
+		s.mu.Unlock()
+		return e, false
+	}
+	i, due, _ := s.ring.Take()
+	e = s.entries[i]
+	s.kind.claim(i)
+	s.fired(due, now)
+	tick := s.clock.ticks(now)
+	if s.clock.slow() {
+		s.freeMemory(tick)
+	}
+	visit := s.shrinkAfter(tick)
+	more := s.ring.Held() > 0
+	s.unlock()
+	if more {
+		s.owner.more()
+	}
+	s.owner.wakeBy(visit)
+	return e, true
+}
+
 // advance moves the ring on to a tick, visiting at most a batch of tasks. It reports
 // whether the tick is reached.
 func (s *shard[E]) advance(tick int64, visit func(i uint32) int64) (done bool) {
@@ -200,6 +248,33 @@ func (s *shard[E]) advance(tick int64, visit func(i uint32) int64) (done bool) {
 	s.next.Store(next)
 	s.shrinkAfter(tick)
 	return done
+}
+
+// shrink frees memory if many timers have gone, and reports whether it did.
+func (s *shard[E]) shrink(tick int64) bool {
+	s.mu.Lock()
+	defer s.unlock()
+	done := s.freeMemory(tick)
+	s.shrinkAfter(tick) // if it is empty, and keeps its ring for now
+	return done
+}
+
+// freeMemory is shrink with the lock held, and requests no visit.
+func (s *shard[E]) freeMemory(tick int64) bool {
+	if s.spent(tick) {
+		s.kind.clear()
+		return true
+	}
+	return s.maybeShrink()
+}
+
+// maybeShrink frees memory if there are few timers for the arrays, and reports whether it did.
+func (s *shard[E]) maybeShrink() bool {
+	if s.walks > 0 || !s.sparse() {
+		return false
+	}
+	s.kind.fit(max(minSlab, 2*s.ring.Len()))
+	return true
 }
 
 // shrinkAfter requests a visit at the next tick if the arrays are to shrink, or later if the
@@ -254,15 +329,17 @@ func (s *shard[E]) oldest() int64 {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	_, due := s.ring.oldest()
-	return due
+	if _, due, ok := s.ring.Oldest(); ok {
+		return due
+	}
+	return never
 }
 
 // addTo adds the statistics of the shard to total.
 func (s *shard[E]) addTo(total *stats.WheelSnapshot) {
 	s.mu.Lock()
 	total.Pending += s.ring.Len() - s.ring.Held()
-	total.Backlog += s.ring.Held()
+	total.Overdue += s.ring.Held()
 	total.Tombstones += s.ring.Tombstones()
 	visits, relinks := s.ring.Counts()
 	total.Visits += s.counts.visits + visits
@@ -272,7 +349,7 @@ func (s *shard[E]) addTo(total *stats.WheelSnapshot) {
 	total.Refused += s.counts.refused
 	total.Removed += s.counts.removed
 	total.Fired += s.counts.fired
-	total.Lateness = total.Lateness.Plus(s.lateness.Histogram())
+	total.Lateness = stats.Histogram(histogram.Histogram(total.Lateness).Plus(s.lateness.Histogram()))
 	s.mu.Unlock()
 }
 
@@ -284,9 +361,9 @@ type waiting[E any] struct {
 
 // each yields the entries that wait, until yield returns false, and reports whether it did not. It holds no
 // lock while yield runs. During the walk the shard may grow, but no timer changes its number.
-func (s *shard[E]) each(walk func(n int), yield func(e E, due time.Time) bool) bool {
-	walk(1)
-	defer walk(-1)
+func (s *shard[E]) each(yield func(e E, due time.Time) bool) bool {
+	s.walk(1)
+	defer s.walk(-1)
 	var timers []waiting[E]
 	for from, more := 0, true; more; {
 		timers, from, more = s.copyLive(timers[:0], from)
@@ -298,6 +375,14 @@ func (s *shard[E]) each(walk func(n int), yield func(e E, due time.Time) bool) b
 		clear(timers) // hold nothing while yield runs again
 	}
 	return true
+}
+
+// walk adds n to the number of walks under way.
+func (s *shard[E]) walk(n int) {
+	s.mu.Lock()
+	s.walks += n
+	s.maybeShrink()
+	s.mu.Unlock()
 }
 
 // copyLive appends a batch of timers, from task number from on, to timers. It returns

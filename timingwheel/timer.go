@@ -1,9 +1,6 @@
 package timingwheel
 
-import (
-	"sync/atomic"
-	"time"
-)
+import "time"
 
 // A Timer is one timer of [Timers], made by their methods. Stop and Reset mean
 // what they mean in package time (Go 1.23 and later) and are safe for concurrent
@@ -30,33 +27,6 @@ type Timer struct {
 	sends  bool    // the driver calls f, with shard.mu held; otherwise a worker does
 }
 
-// A timerState is an [atomic.Int64], but start sets it without an atomic store: that saves
-// five of the hundred nanoseconds of AfterFunc and Stop.
-type timerState struct {
-	_ [0]atomic.Int64 // for its alignment on 32 bits
-	v int64
-}
-
-func (s *timerState) Load() int64 { return atomic.LoadInt64(&s.v) }
-
-func (s *timerState) Store(to int64) { atomic.StoreInt64(&s.v, to) }
-
-func (s *timerState) Swap(to int64) (old int64) { return atomic.SwapInt64(&s.v, to) }
-
-func (s *timerState) CompareAndSwap(old, to int64) bool {
-	return atomic.CompareAndSwapInt64(&s.v, old, to)
-}
-
-// begin sets the state of a timer that nobody else has yet.
-func (s *timerState) begin(to int64) { s.v = to }
-
-const (
-	noTask  = 0  // it has fired, was stopped, or never started
-	claimed = -1 // it is due, and has a task in the due list
-	running = -2 // it repeats, and has no task: the running call will set the next
-	refused = -3 // as noTask: the wheel was full when it was set
-)
-
 // Stop keeps the timer from firing, or from firing again if it repeats. It
 // returns true if it did, and false if the timer had fired or was stopped already.
 // It does not wait for a callback that has begun. After Stop nothing more is received
@@ -74,7 +44,7 @@ func (t *Timer) Stop() bool {
 	if !s.closed {
 		if was = t.state.Swap(noTask); was > 0 || was == claimed {
 			s.drop(t.task)
-			s.timers.quota.release(1)
+			s.owner.quota.release(1)
 			s.counts.removed++
 			s.maybeShrink()
 		}
@@ -124,19 +94,4 @@ func (t *Timer) mustShard() *timerShard {
 		panic("timingwheel: Stop or Reset of a Timer that is not of Timers: want one of AfterFunc, NewTimer or another of its methods")
 	}
 	return t.shard
-}
-
-// unsend takes back from C a time that was not received yet, and reports whether
-// there was one. shard.mu must be held, so that the driver does not send meanwhile.
-// It leaves C alone if the timer does not send on it.
-func (t *Timer) unsend() bool {
-	if !t.sends {
-		return false
-	}
-	select {
-	case <-t.C:
-		return true
-	default:
-		return false
-	}
 }

@@ -1,18 +1,19 @@
 package timingwheel
 
-import "time"
+import (
+	"time"
+
+	"github.com/pinwheel-cache/pinwheel/timingwheel/ring"
+)
 
 // A timerShard is a shard of timers by handle. An entry is the handle, which holds
 // its task number.
 type timerShard struct {
 	shard[*Timer]
-	timers *Timers
-	sink   int64 // of no meaning: what prefetch read
 }
 
 func (s *timerShard) init(t *Timers, i int) {
-	s.shard.init(&t.wheel, i, t.slots)
-	s.timers = t
+	s.shard.init(&t.wheel, i, s)
 }
 
 // start sets the first deadline of a timer that nobody else has.
@@ -25,7 +26,7 @@ func (s *timerShard) start(t *Timer, wait span) {
 	t.state.begin(wait.deadline)
 	tick := s.enter(t, wait)
 	s.unlock()
-	s.timers.wakeBy(tick)
+	s.owner.wakeBy(tick)
 }
 
 // lives reports whether a timer counts for the limit: it has a task, or a running call may be followed by
@@ -37,7 +38,7 @@ func (t *Timer) lives() bool {
 
 // admit counts a timer for the limit, before it gets a deadline. If the wheel is full it refuses the timer.
 func (s *timerShard) admit(t *Timer) bool {
-	if s.timers.quota.limit == 0 || t.lives() || s.timers.quota.acquire() {
+	if s.owner.quota.limit == 0 || t.lives() || s.owner.quota.acquire() {
 		return true
 	}
 	s.counts.refused++
@@ -49,14 +50,12 @@ func (s *timerShard) admit(t *Timer) bool {
 // awake.
 func (s *timerShard) enter(t *Timer, wait span) (tick int64) {
 	if s.full() {
-		s.resize(max(minSlab, 2*len(s.entries)), renumber)
+		s.grow()
 	}
 	t.task = s.add(t)
 	s.counts.started++
 	return s.set(t.task, wait)
 }
-
-func renumber(t *Timer, task uint32) { t.task = task }
 
 // reset is the part of Reset that takes the lock.
 func (s *timerShard) reset(t *Timer, wait span) bool {
@@ -64,7 +63,7 @@ func (s *timerShard) reset(t *Timer, wait span) bool {
 	tick, was := s.restart(t, wait)
 	was = t.unsend() || was
 	s.unlock()
-	s.timers.wakeBy(tick)
+	s.owner.wakeBy(tick)
 	return was
 }
 
@@ -92,6 +91,21 @@ func (s *timerShard) restart(t *Timer, wait span) (tick int64, was bool) {
 	}
 }
 
+// unsend takes back from C a time that was not received yet, and reports whether
+// there was one. shard.mu must be held, so that the driver does not send meanwhile.
+// It leaves C alone if the timer does not send on it.
+func (t *Timer) unsend() bool {
+	if !t.sends {
+		return false
+	}
+	select {
+	case <-t.C:
+		return true
+	default:
+		return false
+	}
+}
+
 // visit moves the shard on to a tick. The driver calls it.
 func (s *timerShard) visit(tick int64) (done bool) {
 	s.mu.Lock()
@@ -112,7 +126,7 @@ func (s *timerShard) visited(i uint32) (again int64) {
 			return tick - s.ring.Now() // it was reset
 		case !t.sends:
 			if t.state.CompareAndSwap(deadline, claimed) {
-				return Hold
+				return ring.Hold
 			}
 		case t.state.CompareAndSwap(deadline, noTask):
 			return s.send(t, tick)
@@ -126,7 +140,7 @@ func (s *timerShard) send(t *Timer, tick int64) (again int64) {
 	s.fired(tick, s.clock.now())
 	if t.repeat == nil {
 		s.drop(t.task)
-		s.timers.quota.release(1) // before the receiver may start another
+		s.owner.quota.release(1) // before the receiver may start another
 		t.f()
 		return 0
 	}
@@ -138,43 +152,13 @@ func (s *timerShard) send(t *Timer, tick int64) (again int64) {
 	return s.clock.dueTick(wait.deadline) - s.ring.Now()
 }
 
-// callNext claims the timer that has been due for longest, at the tick upTo at the latest, and calls its
-// callback. It reports whether there was one. Until the claim the timer can be stopped.
+// callNext calls the callback of the timer that claimNext claims. It reports whether there was
+// one.
 func (s *timerShard) callNext(upTo int64) bool {
-	now := s.clock.now()
-	s.mu.Lock()
-	s.prefetch(s.ring.HeldAhead())
-	if _, due := s.ring.oldest(); due > upTo {
-		s.mu.Unlock()
-		return false
-	}
-	i, due, ok := s.ring.Take()
+	t, ok := s.claimNext(upTo)
 	if !ok {
-		s.mu.Unlock()
 		return false
 	}
-	t := s.entries[i]
-	s.drop(i)
-	s.fired(due, now)
-	tick := s.clock.ticks(now)
-	if s.clock.slow() {
-		s.freeMemory(tick)
-	}
-	visit := s.shrinkAfter(tick)
-	state := int64(noTask)
-	switch {
-	case t.repeat == nil:
-		s.timers.quota.release(1)
-	case t.repeat.claim():
-		state = running
-	}
-	t.state.Store(state)
-	more := s.ring.Held() > 0
-	s.unlock()
-	if more {
-		s.timers.more()
-	}
-	s.timers.wakeBy(visit)
 	if t.repeat != nil {
 		defer s.planNext(t)
 	}
@@ -182,11 +166,25 @@ func (s *timerShard) callNext(upTo int64) bool {
 	return true
 }
 
+// claim drops the task of timer i. A timer that repeats still counts for the limit.
+func (s *timerShard) claim(i uint32) {
+	t := s.entries[i]
+	s.drop(i)
+	state := int64(noTask)
+	switch {
+	case t.repeat == nil:
+		s.owner.quota.release(1)
+	case t.repeat.claim():
+		state = running
+	}
+	t.state.Store(state)
+}
+
 // prefetch reads the handles of some tasks, all at once.
 func (s *timerShard) prefetch(tasks []uint32) {
 	for _, i := range tasks {
 		if t := s.entries[i]; t != nil { // else a tombstone
-			s.sink += t.state.Load()
+			s.sink += uint64(t.state.Load())
 		}
 	}
 }
@@ -222,10 +220,10 @@ func (s *timerShard) called(t *Timer, wait span, moment time.Time, ok bool) {
 		tick = s.enter(t, wait)
 	} else {
 		t.state.Store(noTask)
-		s.timers.quota.release(1)
+		s.owner.quota.release(1)
 	}
 	s.unlock()
-	s.timers.wakeBy(tick)
+	s.owner.wakeBy(tick)
 }
 
 // close stops all timers for good.
@@ -236,44 +234,16 @@ func (s *timerShard) close() {
 	for i, t := range s.entries[:s.used] {
 		if s.live(uint32(i)) {
 			t.state.Store(noTask)
-			s.timers.quota.release(1)
+			s.owner.quota.release(1)
 			s.counts.removed++
 		}
 	}
 	s.renew()
 }
 
-// shrink frees memory if many timers have gone, and reports whether it did.
-func (s *timerShard) shrink(tick int64) bool {
-	s.mu.Lock()
-	defer s.unlock()
-	done := s.freeMemory(tick)
-	s.shrinkAfter(tick) // if it is empty, and keeps its ring for now
-	return done
-}
+func (s *timerShard) clear() { s.renew() }
 
-// freeMemory is shrink with the lock held, and requests no visit.
-func (s *timerShard) freeMemory(tick int64) bool {
-	if s.spent(tick) {
-		s.renew()
-		return true
-	}
-	return s.maybeShrink()
-}
+// fit makes room for n timers. There must not be more.
+func (s *timerShard) fit(n int) { s.resize(n, renumber) }
 
-// walk adds n to the number of walks under way.
-func (s *timerShard) walk(n int) {
-	s.mu.Lock()
-	s.walks += n
-	s.maybeShrink()
-	s.mu.Unlock()
-}
-
-// maybeShrink frees memory if there are few timers for the arrays.
-func (s *timerShard) maybeShrink() bool {
-	if s.walks > 0 || !s.sparse() {
-		return false
-	}
-	s.resize(max(minSlab, 2*s.ring.Len()), renumber)
-	return true
-}
+func renumber(t *Timer, task uint32) { t.task = task }

@@ -26,8 +26,6 @@ type Timers struct {
 	wheel
 	shards []atomic.Pointer[timerShard] // made when first used; nil again after Stop
 	shift  uint8                        // a shard is chosen by the top bits of a hash: 64 - log2(len)
-	slots  int                          // of each shard's ring
-	quota  quota
 }
 
 // NewTimers returns timers on a wheel with a tick of the given interval and the given
@@ -41,11 +39,9 @@ func NewTimers(interval time.Duration, slots int, opts ...Option) (*Timers, erro
 	slots = ringSlots(slots, interval)
 	t := &Timers{
 		shards: make([]atomic.Pointer[timerShard], shardCount(slots, runtime.GOMAXPROCS(0))),
-		slots:  slots,
-		quota:  quota{limit: int64(o.limit)},
 	}
 	t.shift = uint8(64 - bits.TrailingZeros(uint(len(t.shards))))
-	t.wheel.init(interval, len(t.shards), o)
+	t.wheel.init(interval, slots, len(t.shards), o)
 	t.unregister = register(o.name, t, (*Timers).Stats, o.settings(interval, slots))
 	return t, nil
 }
@@ -108,14 +104,6 @@ func (t *Timers) Repeat(times int, interval time.Duration, f func()) *Timer {
 	return t.startRepeat(&Timer{f: mustBeSet(f), repeat: &repeat{interval: mustBePositive(interval), times: times}})
 }
 
-// A Scheduler says when something is to happen, as the expressions of cron do.
-type Scheduler interface {
-	// Next returns the first moment after the given one, or the zero Time if
-	// there is none. It may be called more or less often than once per call of
-	// the callback: its result must depend only on its argument.
-	Next(after time.Time) time.Time
-}
-
 // Schedule calls f at the moments that a Scheduler returns. It first asks for the
 // moment after the present. After each call it asks for the moment after the call's
 // planned one, so a Next that adds an interval does not drift. If the answer has passed,
@@ -151,7 +139,7 @@ func (t *Timers) All() iter.Seq2[*Timer, time.Time] {
 	return func(yield func(*Timer, time.Time) bool) {
 		t.checkUse()
 		for s := range made(t.shards) {
-			if !s.each(s.walk, func(timer *Timer, due time.Time) bool {
+			if !s.each(func(timer *Timer, due time.Time) bool {
 				if deadline := timer.state.Load(); deadline > 0 { // Reset may have made it later than the ring knows
 					due = t.moment(t.of(t.dueTick(deadline)))
 				}
@@ -224,11 +212,4 @@ func mustBeSet(f func()) func() {
 		panic("timingwheel: the function of a timer is nil: want one")
 	}
 	return f
-}
-
-func mustBePositive(interval time.Duration) int64 {
-	if interval <= 0 {
-		panic(fmt.Sprintf("timingwheel: interval is %v: want a positive one", interval))
-	}
-	return int64(interval)
 }

@@ -558,7 +558,9 @@ func (s *timerShard) check() error {
 		if t == nil || t.task != uint32(i) || t.shard != s {
 			return fmt.Errorf("number %d has another's timer: %+v", i, t)
 		}
-		state, held := t.state.Load(), s.ring.tasks[i].list() == inDue
+		state := t.state.Load()
+		_, waits := s.ring.Visit(uint32(i))
+		held := !waits
 		if held != (state == claimed) || !held && (state <= 0 || due > max(s.clock.dueTick(state), s.ring.Now()+1)) {
 			return fmt.Errorf("number %d is due at tick %d, held %v, with state %d", i, due, held, state)
 		}

@@ -164,7 +164,7 @@ func TestTimerDueAndUnclaimed(t *testing.T) {
 		stays := timers.AfterFunc(60*ms, l.note)
 		time.Sleep(75 * ms)
 		synctest.Wait()
-		if s, err := timers.Stats(), checkTimers(timers); s.Backlog != 6 || s.Running != 1 || s.Pending != 0 || err != nil {
+		if s, err := timers.Stats(), checkTimers(timers); s.Overdue != 6 || s.Running != 1 || s.Pending != 0 || err != nil {
 			t.Errorf("Stats: %+v, %v", s, err)
 		}
 		wantTimers(t, "Stop", stop.Stop(), true)

@@ -8,7 +8,9 @@ import (
 	"time"
 	"weak"
 
+	"github.com/pinwheel-cache/pinwheel/internal/sources"
 	"github.com/pinwheel-cache/pinwheel/stats"
+	"github.com/pinwheel-cache/pinwheel/timingwheel/ring"
 )
 
 // A wheel is what [TimingWheel] and [Timers] have in common: a clock, a driver
@@ -20,24 +22,13 @@ type wheel struct {
 	dispatcher
 	shardList  atomic.Pointer[[]anyShard] // the shards made so far; written with driver.mu held
 	anchors    []*wheel                   // by shard: the wheel while the shard has timers, or nil
+	slots      int                        // of the ring of each shard
 	done       chan struct{}              // closed by Stop
 	unregister func()
+	quota      quota
 
 	folding sync.Mutex // guards folded; with it held, each shard counts in folded or is in shardList
 	folded  stats.WheelSnapshot
-}
-
-// anyShard is a shard as the driver and the workers see it.
-type anyShard interface {
-	nextVisit() int64
-	visit(tick int64) (done bool)
-	shrink(tick int64) (done bool)
-	ready() bool
-	backlog() int64
-	oldest() int64
-	callNext(upTo int64) bool
-	addTo(*stats.WheelSnapshot)
-	close()
 }
 
 const (
@@ -56,7 +47,7 @@ const longestDelay = 10 * 365 * 24 * time.Hour
 // ringSlots returns the number of slots of each ring of a wheel, given the number
 // that the user asked for.
 func ringSlots(slots int, interval time.Duration) int {
-	slots = 1 << bits.Len(uint(min(slots, MaxSlots)-1))
+	slots = 1 << bits.Len(uint(min(slots, ring.MaxSlots)-1))
 	for interval < (longestDelay>>32)/time.Duration(slots) {
 		slots *= 2
 	}
@@ -73,8 +64,10 @@ func shardCount(slots, procs int) int {
 	return n
 }
 
-// init prepares a wheel for the given number of shards.
-func (w *wheel) init(interval time.Duration, shards int, o options) {
+// init prepares a wheel for the given number of shards, and of slots of the ring of each.
+func (w *wheel) init(interval time.Duration, slots, shards int, o options) {
+	w.slots = slots
+	w.quota.limit = int64(o.limit)
 	w.clock = newClock(interval)
 	w.anchors = make([]*wheel, shards)
 	w.done = make(chan struct{})
@@ -82,59 +75,27 @@ func (w *wheel) init(interval time.Duration, shards int, o options) {
 	w.initDispatcher(o)
 }
 
-// advance moves all shards on to the present tick. It takes the shards in turn, a
-// batch of each, so that it holds no lock for long.
-func (w *wheel) advance() {
-	w.advancing.Add(1)
-	defer w.advanced()
-	for busy := true; busy; {
-		busy = false
-		tick := w.ticks(w.now())
-		for _, p := range w.madeShards() {
-			if p.nextVisit() <= tick {
-				busy = !p.visit(tick) || busy
-			}
-			if p.ready() {
-				w.dispatch()
-			}
-		}
-		if busy {
-			runtime.Gosched()
-		} else {
-			w.reach(tick)
-		}
-	}
-	w.shrink()
-}
-
-// shrinkWithin is how long all shards together take to free memory, and how long a shard
-// without timers keeps its ring.
-const shrinkWithin = 4 * time.Second
-
-// shrink shrinks some of the shards that have become sparse or empty; the others are
-// visited again at the next tick. When timers fire evenly, all shards become sparse at
-// the same time, and shrinking them all would make that tick late.
-func (w *wheel) shrink() {
-	shards := w.madeShards()
-	tick := w.ticks(w.now())
-	most := 1 + int(int64(len(shards))*w.tick/int64(shrinkWithin))
-	for _, p := range shards {
-		if most > 0 && p.shrink(tick) {
-			most--
-		}
-	}
-}
-
-// nextVisit returns the tick by which the driver has to be awake, or never.
-func (w *wheel) nextVisit() int64 {
-	next := int64(never)
+// stop removes all timers, lets no further callback begin, and drops the shards.
+func stop[S any](w *wheel, shards []atomic.Pointer[S]) {
+	w.stopDriver()
 	for _, p := range w.madeShards() {
-		next = min(next, p.nextVisit())
+		p.close()
 	}
-	if w.refused.Load() && w.anyReady() {
-		next = min(next, w.ticks(w.now())+1)
+	w.fold()
+	for i := range shards {
+		shards[i].Store(nil)
 	}
-	return next
+	w.unregister()
+}
+
+// stopped reports whether Stop was called.
+func (w *wheel) stopped() bool {
+	select {
+	case <-w.done:
+		return true
+	default:
+		return false
+	}
 }
 
 // stats returns the statistics of the wheel since it was made.
@@ -151,9 +112,9 @@ func (w *wheel) stats() stats.WheelSnapshot {
 }
 
 // register registers a wheel with package stats, without keeping it alive.
-func register[W any](name string, wheel *W, take func(*W) stats.WheelSnapshot, settings stats.WheelSettings) (unregister func()) {
+func register[W any](name string, wheel *W, take func(*W) stats.WheelSnapshot, settings sources.WheelSettings) (unregister func()) {
 	weakly := weak.Make(wheel)
-	_, unregister = stats.Register(stats.WheelSource{Name: name, Settings: settings, Snapshot: func() (s stats.WheelSnapshot, alive bool) {
+	_, unregister = sources.Register(sources.Wheel[stats.WheelSnapshot]{Name: name, Settings: settings, Snapshot: func() (s stats.WheelSnapshot, alive bool) {
 		if w := weakly.Value(); w != nil {
 			return take(w), true
 		}
@@ -161,4 +122,33 @@ func register[W any](name string, wheel *W, take func(*W) stats.WheelSnapshot, s
 	}})
 	runtime.AddCleanup(wheel, func(unregister func()) { unregister() }, unregister)
 	return unregister
+}
+
+// A quota counts the timers of a wheel that has a limit.
+type quota struct {
+	limit int64 // 0 = none
+	used  atomic.Int64
+}
+
+// acquire counts one more timer, and reports false if the wheel is full.
+func (q *quota) acquire() bool {
+	if q.limit == 0 {
+		return true
+	}
+	for {
+		used := q.used.Load()
+		if used >= q.limit {
+			return false
+		}
+		if q.used.CompareAndSwap(used, used+1) {
+			return true
+		}
+	}
+}
+
+// release counts n timers less.
+func (q *quota) release(n int) {
+	if q.limit > 0 {
+		q.used.Add(-int64(n))
+	}
 }

@@ -33,7 +33,6 @@ var contenders = []contender{
 		c, err := lru.New2Q[uint64, uint64](room.entries)
 		return openAdder(c, err)
 	}, false},
-	{"S3-FIFO", openS3FIFO, false},
 }
 
 // sizeOf returns the weight of a value, which is the value itself.

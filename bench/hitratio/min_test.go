@@ -58,28 +58,3 @@ func TestContenders(t *testing.T) {
 		}
 	}
 }
-
-// TestS3FIFO: keys used twice survive keys used once, and a key that comes back while it is a
-// ghost goes to main.
-func TestS3FIFO(t *testing.T) {
-	access, _ := openS3FIFO(capacity{entries: 20})
-	for range 3 {
-		access(1, 1)
-	}
-	access(2, 1)
-	for k := range uint64(30) {
-		access(100+k, 1)
-	}
-	if !access(1, 1) {
-		t.Error("a key that was used twice is gone")
-	}
-	if access(2, 1) {
-		t.Error("a key that came once is still there")
-	}
-	for k := range uint64(30) {
-		access(200+k, 1)
-	}
-	if !access(2, 1) {
-		t.Error("a key that came back while it was a ghost is gone")
-	}
-}

@@ -2,7 +2,6 @@ package libs
 
 import (
 	"errors"
-	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -105,15 +104,5 @@ func TestTake(t *testing.T) {
 				t.Errorf("%d loads, want one", loads)
 			}
 		})
-	}
-}
-
-func TestNamesDiffer(t *testing.T) {
-	var names []string
-	for _, l := range All {
-		if slices.Contains(names, l.Name) {
-			t.Errorf("two libraries are named %s", l.Name)
-		}
-		names = append(names, l.Name)
 	}
 }

@@ -29,18 +29,6 @@ func TestZipf(t *testing.T) {
 	}
 }
 
-func TestUniform(t *testing.T) {
-	counts := make([]int, 10)
-	for _, index := range Uniform(rand.New(rand.NewPCG(1, 2)), 10, 100_000) {
-		counts[index]++
-	}
-	for index, n := range counts {
-		if n < 9500 || n > 10500 {
-			t.Errorf("index %d was drawn %d times, want about 10000", index, n)
-		}
-	}
-}
-
 func TestMix(t *testing.T) {
 	indices := Uniform(rand.New(rand.NewPCG(1, 2)), 1000, 100_000)
 	for _, reads := range []float64{0, 0.5, 0.75, 1} {
@@ -56,20 +44,5 @@ func TestMix(t *testing.T) {
 		if got := 1 - float64(writes)/float64(len(indices)); math.Abs(got-reads) > 0.01 {
 			t.Errorf("%v of the operations are reads, want %v", got, reads)
 		}
-	}
-}
-
-func TestEntries(t *testing.T) {
-	u, s := Uint64s(5, 3), Strings(5, 3)
-	for i, want := range []uint64{5, 6, 7} {
-		if u.Keys[i] != want || u.Values[i] != want {
-			t.Errorf("entry %d is %d: %d, want %d for both", i, u.Keys[i], u.Values[i], want)
-		}
-		if *s.Values[i] != want {
-			t.Errorf("value %d is %d, want %d", i, *s.Values[i], want)
-		}
-	}
-	if got, want := s.Keys[2], "key:0000000000000007"; got != want || len(got) != 20 {
-		t.Errorf("key is %q, want %q", got, want)
 	}
 }

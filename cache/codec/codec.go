@@ -4,9 +4,9 @@
 //	encode, decode := codec.JSON[string, *User]()
 //	err := users.SaveFile(ctx, "users.cache", encode)
 //
-// JSON and Gob see exported fields only; what a type keeps in others is lost
-// without an error. For types where that matters, and where speed does, write the
-// two functions by hand: one that appends to a slice need not allocate.
+// JSON and Gob see exported fields only: what a type keeps in other fields is lost
+// without an error. Where that matters, or speed does, write the two functions by hand:
+// a function that appends to a slice need not allocate.
 package codec
 
 import (
@@ -17,12 +17,11 @@ import (
 )
 
 // Gob returns functions that write entries with package encoding/gob, and read
-// them. The entries of a snapshot are one gob stream, which describes the types
-// once: encode is for one Save at a time, and decode for one Restore, of all its
-// entries in their order. They can be used again for the next. Neither is safe for
-// concurrent use.
+// them. The entries of a snapshot are one gob stream, which describes the types once. So
+// use encode for one Save at a time, and decode for one Restore at a time, of all entries in
+// their order. Both can be used again afterwards. Neither is safe for concurrent use.
 //
-// Concrete types in interfaces have to be registered with [gob.Register]. A
+// Concrete types in interfaces must be registered with [gob.Register]. A
 // pointer to the zero value of a basic type comes back as nil.
 func Gob[K comparable, V any]() (encode func(dst []byte, key K, value V) ([]byte, error), decode func([]byte) (K, V, error)) {
 	out := gobWriter{}
@@ -48,15 +47,15 @@ type entry[K comparable, V any] struct {
 	Value V
 }
 
-// newStream is the first byte of an entry with which a gob stream begins. No message of gob
-// begins with it, as none is empty.
+// newStream is a byte before the first entry of a gob stream. No message of gob begins with it,
+// as a message begins with its length, which is not 0.
 const newStream = 0
 
-// A gobWriter begins a new stream for each Save: with the old one the file would lack what
-// only the earlier file has. It cannot tell the Saves of other caches, and begins one
-// for them too, which costs some bytes.
+// A gobWriter begins a new stream for each Save: if it went on with the old one, the new file
+// would lack the descriptions of types, which only the old file has. It cannot tell its own
+// cache's Saves from those of others, and begins a stream for these too, which costs some bytes.
 type gobWriter struct {
-	saves   uint64 // how many had begun when the stream did
+	saves   uint64 // how many Saves had begun when the stream began
 	stream  *gob.Encoder
 	message bytes.Buffer
 }

@@ -13,12 +13,16 @@ import (
 // JSON returns functions that write an entry as a JSON array of its key and its
 // value, and read one. They keep no state and are safe for concurrent use.
 //
-// Keys and values that are strings come back whatever their bytes are. What JSON
-// would change is an error of encode: a string inside a key or value that is not UTF-8;
-// a pointer to a nil pointer, slice, map or interface, which would come back as nil; and in
-// an interface all but nil, bool, float64, string, map[string]any and []any, as an int there
-// would come back as a float64. What tags leave out, and what a method MarshalJSON or
-// MarshalText does, as that of time.Time, is not checked.
+// Keys and values that are strings come back whatever their bytes are. encode returns an error
+// if JSON would change something else:
+//
+//   - a string inside a key or value that is not UTF-8
+//   - a pointer to a nil pointer, slice, map or interface, which would come back as nil
+//   - a value in an interface that is not nil, a bool, float64, string, map[string]any or
+//     []any: an int there would come back as a float64
+//
+// It does not check what tags leave out, nor what the methods MarshalJSON and MarshalText do, as
+// those of time.Time.
 func JSON[K comparable, V any]() (encode func(dst []byte, key K, value V) ([]byte, error), decode func([]byte) (K, V, error)) {
 	changes := jsonloss.MayChange(reflect.TypeFor[entry[K, V]]())
 	encode = func(dst []byte, key K, value V) ([]byte, error) {
@@ -48,8 +52,8 @@ func notUTF8[T any](x T) []byte {
 	return nil
 }
 
-// decodeJSON parses once: an element that holds a pointer is decoded into what that
-// points to, and the slice gets as many elements as the array has.
+// decodeJSON reads what encode of JSON has written. It parses only once, as package json decodes
+// an element of parts into what its pointer points to, and makes parts as long as the array.
 func decodeJSON[K comparable, V any](b []byte) (key K, value V, err error) {
 	var ofKey, ofValue []byte
 	parts := []any{&key, &value, &ofKey, &ofValue}
@@ -76,7 +80,8 @@ func setBytes[T any](to *T, b []byte) error {
 	return nil
 }
 
-// checkPart checks a key or a value. If that is a string, its bytes are written too.
+// checkPart returns an error if JSON would change a key or a value. A string may have any bytes, as
+// these are written too.
 func checkPart(v reflect.Value) error {
 	if v.Kind() == reflect.String {
 		return nil

@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// An advice is the recommended limit, or why there is none.
+// advice is the recommended limit, or says why there is none.
 type advice struct {
 	Refused []string `json:"refused,omitempty"` // why there is no advice; the rest is zero then
 
@@ -32,7 +32,7 @@ type advice struct {
 }
 
 const (
-	// The requirements for an advice.
+	// The least that advice needs.
 	minGets      = 10_000
 	minPoints    = 4    // on a curve
 	getsPerEntry = 10   // at least, or the trace mostly fills the cache

@@ -102,8 +102,7 @@ func TestAdviceIsRefused(t *testing.T) {
 	}
 }
 
-// With sizes there is an advice in bytes too, and limits that are too few for a curve do not
-// prevent one.
+// With sizes there is advice in bytes too, and too few limits for a curve do not prevent it.
 func TestAdviceInBytes(t *testing.T) {
 	var b strings.Builder
 	for i := range 30_000 {

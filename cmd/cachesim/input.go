@@ -8,20 +8,22 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strconv"
+	"unicode/utf8"
 
 	"github.com/pinwheel-cache/pinwheel/internal/recording"
 )
 
 // An input reads accesses from files.
 type input struct {
-	reading reading
-	trace   *trace
-	tick    func(n int) // gets the number of bytes read, before they are unpacked
+	parser parser
+	trace  *trace
+	tick   func(n int) // gets the number of bytes read, before they are unpacked
 
 	lines, skipped uint64
 	firstSkipped   string // where and why
 
-	recorded *recorded // nil unless the input is a recording
+	recorded *recordingInfo // nil unless the input is a recording
 }
 
 const (
@@ -100,7 +102,7 @@ func (in *input) readLines(name string, b *bufio.Reader) error {
 }
 
 func (in *input) readLine(name string, n int, line []byte) error {
-	a, isHeader, err := in.reading.access(n, line)
+	a, isHeader, err := in.parser.access(n, line)
 	var wrong *headerError
 	if errors.As(err, &wrong) {
 		return fmt.Errorf("%s: %w", name, err)
@@ -117,6 +119,19 @@ func (in *input) readLine(name string, n int, line []byte) error {
 	}
 	in.trace.add(a)
 	return nil
+}
+
+// excerpt returns a line, or its beginning, for a message.
+func excerpt(line []byte) string {
+	const most = 60
+	if len(line) <= most {
+		return strconv.Quote(string(line))
+	}
+	line = line[:most]
+	for !utf8.Valid(line) && len(line) > most-utf8.UTFMax {
+		line = line[:len(line)-1]
+	}
+	return strconv.Quote(string(line)) + "…"
 }
 
 // ticking is a reader that calls tick.

@@ -24,7 +24,7 @@ type run struct {
 	Unit   string  `json:"unit,omitempty"` // "bytes", or "" for entries
 	Gets   uint64  `json:"gets"`
 	Hits   uint64  `json:"hits"`
-	Error  float64 `json:"error,omitempty"` // of the hit ratio, which 19 times in 20 is no further off
+	Error  float64 `json:"error,omitempty"` // of the hit ratio: 19 times in 20 it is at most so far off
 
 	// Shares of the gets, if sizes are known.
 	Bytes       uint64 `json:"bytes,omitempty"`

@@ -15,8 +15,8 @@ import (
 
 func main() { os.Exit(Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) }
 
-// Main runs the program and returns its exit status: 1 if something went wrong, 2 if the
-// flags are.
+// Main runs the program and returns its exit status: 1 after an error, 2 if the flags are
+// wrong.
 func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	s, err := parseFlags(args, stderr)
 	switch {
@@ -40,7 +40,7 @@ func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 // settings are the values of the flags.
 type settings struct {
 	files    []string
-	reading  reading
+	parser   parser
 	policies []string
 	limits   []limit // nil: a grid
 	sample   int
@@ -61,7 +61,7 @@ func parseFlags(args []string, stderr io.Writer) (s settings, err error) {
 		f.StringVar(&names[i], strings.TrimPrefix(fieldFlags[i], "-"), "", "`where` a line has "+what+": a column (number, or name in the first line), a path in JSON, or a group")
 	}
 	const aTime = "a time with its unit, as in 2ms or 10m"
-	parsed(f, "expire", "the TTL of what has none of its own, a `duration` as in 10m; it takes -time", aTime, &s.reading.expire, time.ParseDuration)
+	parsed(f, "expire", "the TTL of what has none of its own, a `duration` as in 10m; it takes -time", aTime, &s.parser.expire, time.ParseDuration)
 	policies := f.String("policies", everyPolicy, "what to try, of lru, adaptive and min; min is the optimum, which knows the future")
 	limits := f.String("limits", "", "a `list` of limits to try: entries, parts of the keys or bytes, as in 1%,5%,1000,64MB; without it, as many as make a curve")
 	parsed(f, "rate", "`gets` per second, to say what a point of hit ratio is worth; without it, that of the input if it has times", "a number", &s.rate, parseFloat)
@@ -79,7 +79,7 @@ func parseFlags(args []string, stderr io.Writer) (s settings, err error) {
 	if s.files = f.Args(); len(s.files) == 0 {
 		s.files = []string{"-"}
 	}
-	if s.reading.layout, err = newLayout(*format, *expr, *separator, names); err != nil {
+	if s.parser.layout, err = newLayout(*format, *expr, *separator, names); err != nil {
 		return s, err
 	}
 	if *limits != "" {
@@ -142,10 +142,10 @@ func (s *settings) check(isExpression bool, names [fieldCount]string) error {
 		return fmt.Errorf("-rate is %v: want gets per second", s.rate)
 	case s.latency < 0:
 		return fmt.Errorf("-latency is %v: want a positive time", s.latency)
-	case s.reading.expire < 0:
-		return fmt.Errorf("-expire is %v: want a positive time", s.reading.expire)
-	case s.reading.expire > 0 && names[timeField] == "" && !isExpression:
-		return fmt.Errorf("-expire is %v without -time: want the field of a line that has its time", s.reading.expire)
+	case s.parser.expire < 0:
+		return fmt.Errorf("-expire is %v: want a positive time", s.parser.expire)
+	case s.parser.expire > 0 && names[timeField] == "" && !isExpression:
+		return fmt.Errorf("-expire is %v without -time: want the field of a line that has its time", s.parser.expire)
 	}
 	return nil
 }
@@ -168,7 +168,7 @@ have answered. Without a file it reads standard input.
 // study reads the input and tries the policies on it.
 func (s *settings) study(stdin io.Reader, stderr io.Writer) (*report, error) {
 	bar := newProgress(stderr, "reading", sizeOf(s.files))
-	in := &input{reading: s.reading, trace: newTrace(s.sample, s.keys), tick: bar.add}
+	in := &input{parser: s.parser, trace: newTrace(s.sample, s.keys), tick: bar.add}
 	err := in.readFiles(s.files, stdin)
 	bar.stop()
 	if err != nil {

@@ -7,8 +7,8 @@ import (
 	"github.com/pinwheel-cache/pinwheel/internal/recording"
 )
 
-// A recorded has the parts of a recording besides its accesses.
-type recorded struct {
+// A recordingInfo is what a recording says besides its accesses.
+type recordingInfo struct {
 	header recording.Header
 	end    recording.End
 }
@@ -27,10 +27,10 @@ func (in *input) readRecording(name string, b *bufio.Reader) error {
 	if in.recorded != nil || in.lines > 0 {
 		return fmt.Errorf("%s is a recording: want no other file with it, as its keys have hashes of their own", name)
 	}
-	in.recorded = new(recorded)
+	in.recorded = new(recordingInfo)
 	header := func(h recording.Header) {
 		in.recorded.header = h
-		in.trace.recorded = 1 / float64(h.OneIn)
+		in.trace.inputShare = 1 / float64(h.OneIn)
 	}
 	end, err := recording.Read(b, header, func(a recording.Access) error {
 		in.trace.add(replayed(a))
@@ -55,7 +55,7 @@ func replayed(a recording.Access) access {
 	return got
 }
 
-func (r *recorded) gets() uint64 {
+func (r *recordingInfo) gets() uint64 {
 	return r.end.Last.Hits + r.end.Last.Misses - r.end.First.Hits - r.end.First.Misses
 }
 
@@ -79,7 +79,7 @@ type check struct {
 const agreement = 0.02
 
 // check replays the recording with the policy and limit that the cache had.
-func (l *lab) check(r *recorded) (*check, error) {
+func (l *lab) check(r *recordingInfo) (*check, error) {
 	first, last, h := r.end.First, r.end.Last, r.header
 	c := &check{
 		Cache: h.Cache, Policy: h.Policy, Limit: uint64(h.Limit), OneIn: h.OneIn, Lost: r.end.Lost,

@@ -24,7 +24,7 @@ type report struct {
 	Recording *check `json:"recording,omitempty"`
 
 	Advice        advice  `json:"advice"`
-	AdviceInBytes *advice `json:"advice_in_bytes,omitempty"` // beside one in entries
+	AdviceInBytes *advice `json:"advice_in_bytes,omitempty"` // besides that in entries
 	Worth         worth   `json:"worth_of_a_point"`
 }
 

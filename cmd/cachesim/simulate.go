@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/pinwheel-cache/pinwheel/cache"
-	"github.com/pinwheel-cache/pinwheel/timingwheel"
+	"github.com/pinwheel-cache/pinwheel/timingwheel/ring"
 )
 
 // counts are the results of a replay.
@@ -57,7 +57,7 @@ type player struct {
 	trace     *trace
 	cache     *cache.Cache[uint32, uint32] // sizes by the ids of keys
 	deadlines []time.Duration              // by id; nil if nothing expires
-	ring      *timingwheel.Ring            // with the ids as tasks
+	ring      *ring.Ring                   // with the ids as tasks
 }
 
 const (
@@ -83,7 +83,7 @@ func simulateCache(t *trace, policy cache.Policy, limit uint64, inBytes, ttls bo
 	p := player{trace: t, cache: c}
 	if ttls {
 		p.deadlines = make([]time.Duration, len(t.hashes))
-		p.ring = timingwheel.NewRing(slots)
+		p.ring = ring.New(slots)
 		p.ring.Resize(len(t.hashes))
 	}
 	return p.play(tick), nil

@@ -47,9 +47,9 @@ type trace struct {
 
 	maxAccesses, maxKeys int
 
-	total    uint64  // gets of the input, kept or not
-	kept     uint64  // gets in the trace
-	recorded float64 // the share of the keys in the input: 1, unless it is a recording
+	total      uint64  // gets of the input, kept or not
+	kept       uint64  // gets in the trace
+	inputShare float64 // the part of the keys that the input has: 1, unless it is a recording
 }
 
 const (
@@ -67,12 +67,12 @@ func newTrace(maxAccesses, maxKeys int) *trace {
 		below:       allKeys,
 		maxAccesses: maxAccesses,
 		maxKeys:     maxKeys,
-		recorded:    1,
+		inputShare:  1,
 	}
 }
 
 // rate returns the share of all keys that the trace has.
-func (t *trace) rate() float64 { return float64(t.below) / allKeys * t.recorded }
+func (t *trace) rate() float64 { return float64(t.below) / allKeys * t.inputShare }
 
 // sampled reports whether the trace lacks keys.
 func (t *trace) sampled() bool { return t.rate() < 1 }
@@ -181,7 +181,7 @@ func (t *trace) parts(n int) []*trace {
 		}
 	}
 	for _, p := range parts {
-		p.total, p.recorded = t.total, t.rate()/float64(n)
+		p.total, p.inputShare = t.total, t.rate()/float64(n)
 	}
 	return parts
 }

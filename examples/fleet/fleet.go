@@ -33,7 +33,7 @@ type fleet struct {
 	db       *database
 	ledger   *ledger
 	services []*service
-	plain    atomic.Uint64 // reads of the database by a fleet without caches under the same load
+	plain    atomic.Uint64 // reads of the database if there were no caches
 
 	mu      sync.Mutex
 	stale   histogram
@@ -46,10 +46,9 @@ type fleet struct {
 	failed, writes atomic.Uint64
 }
 
-// An outage is what the database was asked while Redis was killed.
-type outage struct {
-	loads, most uint64 // the most: one for each user and instance in each MaxLag, from the last before on
-}
+// An outage counts the reads of the database while Redis was killed. The most that there may be
+// is one for each user and instance in each MaxLag, also in the one that had begun before.
+type outage struct{ loads, most uint64 }
 
 // A service is one instance.
 type service struct {

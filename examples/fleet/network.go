@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// A network is the way of one instance to Redis. It can fail alone.
+// A network connects one instance to Redis. It fails without affecting the others.
 type network struct {
 	mu     sync.Mutex
 	silent chan struct{} // while not nil, closed when the silence is over
@@ -127,10 +127,10 @@ func (c *conn) Close() error {
 	return c.Conn.Close()
 }
 
-// sleep waits, or until ctx ends.
+// sleep waits for d, or until ctx ends.
 func sleep(ctx context.Context, d time.Duration) { wait(ctx, time.After(d)) }
 
-// wait waits for a moment, or until ctx ends.
+// wait waits for the moment, or until ctx ends.
 func wait(ctx context.Context, moment <-chan time.Time) {
 	select {
 	case <-ctx.Done():

@@ -1,7 +1,7 @@
 // Command heartbeats shows what a timing wheel is for: of 100,000 connections each sends a beat
 // every 5 s, and one that is silent for 30 s is closed. It runs this load three ways, each in a
-// process of its own, and compares what they take. On a machine that does other work too, processor
-// times of so little differ by half from run to run.
+// process of its own, and compares what they take. On a busy machine such small processor times
+// differ by half from run to run.
 //
 //	go run -C examples ./heartbeats                         # takes three and a half minutes
 //	go run -C examples ./heartbeats -http 127.0.0.1:8080    # and shows the wheel at /cache/
@@ -28,8 +28,8 @@ import (
 	"github.com/pinwheel-cache/pinwheel/timingwheel"
 )
 
-const step = 10 * time.Millisecond // from one sending of beats to the next
-const silentShare = 1000           // one connection in so many falls silent
+const step = 10 * time.Millisecond // between two rounds of beats
+const silentShare = 1000           // one connection in silentShare falls silent
 
 var ways = []string{"wheel", "sweep", "package time", "none"}
 
@@ -116,11 +116,13 @@ type load struct {
 
 // A connection has times since the load began; 0 is never.
 type connection struct {
-	silent, beat time.Duration // from when on; the last one
-	closed       atomic.Int64
+	silent time.Duration // no beat from then on
+	beat   time.Duration // the last one
+	closed atomic.Int64
 }
 
-// A result is what a way took, in seconds and bytes, and how many it closed: others wrongly or early.
+// A result is what a way took, in seconds and bytes. Closed counts the silent connections that it
+// closed, Others those that it should not have closed, or not yet.
 type result struct {
 	CPU, Wakes, Heap, Latest float64
 	Closed, Others           int
@@ -131,7 +133,7 @@ func (l *load) sweeps() time.Duration { return l.timeout / 30 } // from one to t
 func (l *load) now() time.Duration    { return time.Since(l.began) }
 func (l *load) close(i int)           { l.all[i].closed.CompareAndSwap(0, int64(l.now())) }
 
-// measure runs a way: from a settled state on, for the window.
+// measure lets a way settle for a beat, and then measures it for the window.
 func (l *load) measure(ctx context.Context, way string) (r result) {
 	random := rand.New(rand.NewPCG(1, 2)) // the same for each way
 	l.began, l.all, l.order = time.Now(), make([]connection, l.connections), random.Perm(l.connections)
@@ -212,7 +214,7 @@ func (l *load) watch(ctx context.Context, way string) (beat func(i int)) {
 func withTimers[T interface{ Reset(time.Duration) bool }](l *load, afterFunc func(time.Duration, func()) T) (beat func(i int)) {
 	timers := make([]T, l.connections)
 	for i := range timers {
-		// As in a server that runs for long, the timers are due one by one. The first beat moves them.
+		// As in a server that has run for long, timers are due one by one. The first beat moves them.
 		timers[i] = afterFunc(2*l.beat+rand.N(l.timeout-2*l.beat+1), func() { l.close(i) })
 	}
 	return func(i int) { timers[i].Reset(l.timeout) }

@@ -44,13 +44,13 @@ func run(ctx context.Context, addr string, find func(context.Context, string) (u
 		Limit:    300,                    // of 1000 users: those rarely asked for make room
 		Expire:   10 * time.Second,       // short, for you to see it; in a service rather a minute
 		Jitter:   0.1,                    // users stored together do not expire together
-		Refresh:  0.8,                    // who asks from about 8 s on has the user loaded anew, without waiting
-		Grace:    time.Minute,            // for so long an expired user is returned when loads fail,
-		Patience: 50 * time.Millisecond,  // and for callers who have waited for so long
-		Timeout:  500 * time.Millisecond, // by then a load has failed
+		Refresh:  0.8,                    // from about 8 s on, a request has the user loaded anew in the background
+		Grace:    time.Minute,            // an expired user is returned for so long if loads fail,
+		Patience: 50 * time.Millisecond,  // or take longer than this
+		Timeout:  500 * time.Millisecond, // after this a load has failed
 		Negative: func(err error) time.Duration {
 			if errors.Is(err, errNoUser) {
-				return 5 * time.Second // for so long a new user is not found
+				return 5 * time.Second // a new user may not be found for so long
 			}
 			return 0 // other errors are not kept: the next caller tries again
 		},

@@ -71,6 +71,6 @@ func newServer(ctx *svc.ServiceContext) (*rest.Server, error) {
 	}
 	httpx.SetErrorHandlerCtx(apierr.Handle)
 	handler.RegisterHandlers(server, ctx)
-	server.AddRoutes(gozero.Routes(stats.WithPurge(handler.OnlyLocal)), rest.WithPrefix("/cache"))
+	server.AddRoutes(gozero.Routes(stats.WithOperators(handler.OnlyLocal)), rest.WithPrefix("/cache"))
 	return server, nil
 }

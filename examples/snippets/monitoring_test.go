@@ -43,7 +43,7 @@ func basicAuth(h http.Handler) http.Handler {
 }
 
 func Purge() {
-	stats.Handler(stats.WithPurge(func(r *http.Request) error {
+	stats.Handler(stats.WithOperators(func(r *http.Request) error {
 		if user, _, _ := r.BasicAuth(); user != "operator" {
 			return errors.New("only operators may purge")
 		}

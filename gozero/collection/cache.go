@@ -30,7 +30,7 @@ type Cache struct {
 type CacheOption func(cache *Cache)
 
 // WithLimit sets how many entries the cache may hold. When a new key would exceed the
-// limit, a key that was not used for long is evicted. A limit of zero or less is
+// limit, a key that has not been used for long is evicted. A limit of zero or less is
 // ignored, as in go-zero. Without WithLimit there is no limit.
 func WithLimit(limit int) CacheOption {
 	return func(c *Cache) {
@@ -52,8 +52,8 @@ func WithName(name string) CacheOption {
 // millisecond (a number without its unit), or if the limit is more than 2³¹-1; the
 // error says which.
 //
-// As in go-zero, logx has a line of level stat for each cache with traffic every minute, here also for those of
-// package cache.
+// As in go-zero, logx gets a line of level stat every minute for each cache with traffic;
+// here also for those of package cache.
 func NewCache(expire time.Duration, opts ...CacheOption) (*Cache, error) {
 	c := new(Cache)
 	for _, set := range opts {

@@ -10,31 +10,23 @@ import (
 	"github.com/zeromicro/go-zero/core/timex"
 	"golang.org/x/sync/errgroup"
 
-	"github.com/pinwheel-cache/pinwheel/timingwheel"
+	"github.com/pinwheel-cache/pinwheel/timingwheel/ring"
 )
 
 const (
 	// workers is the most callbacks at once, unless InOrder is given.
 	workers = 64
 
+	// slots lets a delay be thirteen years at 100 µs: a ring counts 2³² revolutions.
+	slots = 1024
+
 	// batch is how many timers a tick visits before it releases the lock.
 	batch = 256
-
-	// minSlots lets a delay be thirteen years at 100 µs: a ring counts 2³²
-	// revolutions.
-	minSlots = 1024
-
-	// maxTicks is more than a ring counts, and small enough that the sum of two
-	// does not overflow.
-	maxTicks = 1 << 60
-
-	// minSlab is for how many timers an empty wheel keeps room.
-	minSlab = 1024
 )
 
-// A ticked wheel is driven by a ticker. A timer that is due stays in the due list of
-// the ring until a worker claims it. So it can be removed and moved until then, and
-// slow callbacks never delay the ticks.
+// A ticked wheel is a ring that a ticker moves on. A timer that is due stays in the due
+// list of the ring until fewer callbacks than workers run. So it can be removed and moved
+// until then, and slow callbacks never delay the ticks.
 type ticked struct {
 	interval time.Duration
 	execute  func(key, value any)
@@ -43,17 +35,22 @@ type ticked struct {
 
 	mu      sync.Mutex
 	closed  bool
-	slab    slab
-	running int // workers
+	running int // callbacks of timers that were due
+	ring    *ring.Ring
+	timers  []timer        // by their number in the ring
+	index   map[any]uint32 // the number of a key's timer
 }
 
-func newTicked(interval time.Duration, slots int, execute Execute) *ticked {
+type timer struct{ key, value any }
+
+func newTicked(interval time.Duration, execute Execute, workers int) *ticked {
 	return &ticked{
 		interval: interval,
 		execute:  execute,
 		workers:  workers,
 		done:     make(chan struct{}),
-		slab:     newSlab(min(max(slots, minSlots), timingwheel.MaxSlots), 0),
+		ring:     ring.New(slots),
+		index:    make(map[any]uint32),
 	}
 }
 
@@ -76,18 +73,95 @@ func (w *ticked) run(ticker timex.Ticker) {
 // tick moves the ring on by one tick, in batches.
 func (w *ticked) tick() {
 	w.mu.Lock()
-	now := w.slab.ring.Now() + 1
-	w.mu.Unlock()
-	for done := false; !done; {
-		w.mu.Lock()
-		done = w.slab.ring.Advance(now, batch, hold)
-		w.startWorker()
+	defer w.mu.Unlock()
+	hold := func(uint32) int64 { return ring.Hold }
+	for now := w.ring.Now() + 1; !w.ring.Advance(now, batch, hold); {
+		w.callDue()
 		w.mu.Unlock()
+		w.mu.Lock()
+	}
+	w.callDue()
+}
+
+// callDue calls the callbacks of timers that are due, as many as may run. Each calls
+// callDue again when it ends. The lock must be held.
+func (w *ticked) callDue() {
+	for w.running < w.workers {
+		i, _, found := w.ring.Take()
+		if !found {
+			return
+		}
+		w.running++
+		t := w.drop(i)
+		go func() {
+			defer func() { // also after a Goexit
+				w.mu.Lock()
+				defer w.mu.Unlock()
+				w.running--
+				w.callDue()
+			}()
+			t.call(w.execute)
+		}()
 	}
 }
 
-// hold puts a timer that is due into the due list, where it waits for a worker.
-func hold(uint32) int64 { return timingwheel.Hold }
+var errGoexit = errors.New("callback called runtime.Goexit")
+
+// call calls f for a timer. It recovers and logs a panic; a Goexit is logged and goes on.
+func (t timer) call(f func(key, value any)) {
+	returned := false
+	defer func() {
+		if returned {
+			return
+		}
+		cause := recover()
+		if cause == nil {
+			cause = errGoexit
+		}
+		logPanic(cause, debug.Stack())
+	}()
+	f(t.key, t.value)
+	returned = true
+}
+
+// add makes a timer for a key, and returns its number.
+func (w *ticked) add(key any) uint32 {
+	room := cap(w.timers)
+	w.timers = append(w.timers, timer{key: key})
+	if cap(w.timers) != room {
+		w.ring.Resize(cap(w.timers))
+	}
+	i := uint32(len(w.timers) - 1)
+	w.index[key] = i
+	return i
+}
+
+// drop removes timer i, whose number the last timer takes over, and returns it. The last
+// of many frees their memory.
+func (w *ticked) drop(i uint32) timer {
+	t, last := w.timers[i], len(w.timers)-1
+	w.ring.Forget(i)
+	if int(i) != last {
+		w.ring.Rename(uint32(last), i)
+		w.timers[i] = w.timers[last]
+		w.index[w.timers[i].key] = i
+	}
+	w.timers[last] = timer{} // keeps key and value alive no longer
+	w.timers = w.timers[:last]
+	delete(w.index, t.key)
+	if last == 0 && cap(w.timers) > slots {
+		w.clear()
+	}
+	return t
+}
+
+// clear removes all timers and frees their memory.
+func (w *ticked) clear() {
+	now := w.ring.Now()
+	w.ring = ring.New(slots)
+	w.ring.Advance(now, 0, nil) // visits nothing
+	w.timers, w.index = nil, make(map[any]uint32)
+}
 
 // lock checks a key and takes the lock. If it returns an error it does not hold it.
 func (w *ticked) lock(key any) error {
@@ -111,8 +185,9 @@ func findable(key any) bool {
 
 // due returns the tick at which a delay that begins now has passed.
 func (w *ticked) due(delay time.Duration) int64 {
-	steps := int64((delay-1)/w.interval) + 1
-	return w.slab.ring.Now() + min(steps, maxTicks)
+	const most = 1 << 60 // more than a ring counts; the sum below does not overflow
+	ticks := int64((delay-1)/w.interval) + 1
+	return w.ring.Now() + min(ticks, most)
 }
 
 func (w *ticked) SetTimer(key, value any, delay time.Duration) error {
@@ -120,32 +195,30 @@ func (w *ticked) SetTimer(key, value any, delay time.Duration) error {
 		return err
 	}
 	defer w.mu.Unlock()
-	i, found := w.slab.index[key]
+	i, found := w.index[key]
 	if !found {
-		i = w.slab.add(key)
+		i = w.add(key)
 	}
-	t := &w.slab.timers[i]
-	t.value, t.soon = value, false
-	w.slab.ring.Set(i, w.due(delay))
+	w.timers[i].value = value
+	w.ring.Set(i, w.due(delay))
 	return nil
 }
 
-// MoveTimer with a delay of less than an interval fires at once, as in go-zero: the
-// ticker cannot tell when such a delay has passed, and programs may rely on it. Unlike
-// in go-zero, the timer does not fire again at its former time.
+// MoveTimer with a delay of less than an interval calls the callback at once, as in
+// go-zero: the ticker cannot tell when such a delay has passed, and programs may rely on
+// it. Unlike in go-zero, the timer does not fire again at its former time.
 func (w *ticked) MoveTimer(key any, delay time.Duration) (found bool, err error) {
 	if err := w.lock(key); err != nil {
 		return false, err
 	}
 	defer w.mu.Unlock()
-	i, found := w.slab.index[key]
-	switch {
-	case !found:
-	case delay < w.interval:
-		w.callSoon(i)
-	default:
-		w.slab.timers[i].soon = false
-		w.slab.ring.Set(i, w.due(delay))
+	i, found := w.index[key]
+	if found && delay >= w.interval {
+		w.ring.Set(i, w.due(delay))
+	} else if found {
+		if _, waits := w.ring.Visit(i); waits { // otherwise it is due already
+			go w.drop(i).call(w.execute)
+		}
 	}
 	return found, nil
 }
@@ -155,92 +228,11 @@ func (w *ticked) RemoveTimer(key any) (found bool, err error) {
 		return false, err
 	}
 	defer w.mu.Unlock()
-	i, found := w.slab.index[key]
+	i, found := w.index[key]
 	if found {
-		w.slab.drop(i)
+		w.drop(i)
 	}
 	return found, nil
-}
-
-// callSoon calls the callback of timer i in a new goroutine, as no task in the ring
-// can be due before the next tick. Until the callback begins, the timer can be removed
-// and moved. The lock must be held.
-func (w *ticked) callSoon(i uint32) {
-	if _, waits := w.slab.ring.Visit(i); !waits {
-		return // it is due, or called already
-	}
-	w.slab.ring.Remove(i)
-	w.slab.timers[i].soon = true
-	go guard(func() {
-		w.mu.Lock()
-		if int(i) >= len(w.slab.timers) || !w.slab.timers[i].soon {
-			w.mu.Unlock()
-			return
-		}
-		t := w.slab.drop(i)
-		w.mu.Unlock()
-		w.execute(t.key, t.value)
-	})
-}
-
-// startWorker starts one more worker if a timer is due and fewer than the limit run.
-// One is enough: it starts the next when it takes a timer. The lock must be held.
-func (w *ticked) startWorker() {
-	if w.running < w.workers && w.slab.ring.Held() > 0 {
-		w.running++
-		go w.work()
-	}
-}
-
-// work calls the callbacks of timers that are due until none is left. The worker is
-// counted out in the critical section in which it found none, so no tick relies on a
-// worker that is leaving.
-func (w *ticked) work() {
-	done := false
-	defer func() {
-		if !done { // a callback ended this goroutine by Goexit
-			go w.work()
-		}
-	}()
-	for w.callNext() {
-	}
-	done = true
-}
-
-// callNext calls the callback of the timer that has been due for longest. If there
-// is none, it counts its worker out and returns false.
-func (w *ticked) callNext() bool {
-	w.mu.Lock()
-	i, _, found := w.slab.ring.Take()
-	if !found {
-		w.running--
-		w.mu.Unlock()
-		return false
-	}
-	t := w.slab.drop(i)
-	w.startWorker() // for those that are left, as this callback may block
-	w.mu.Unlock()
-	guard(func() { w.execute(t.key, t.value) })
-	return true
-}
-
-var errGoexit = errors.New("callback called runtime.Goexit")
-
-// guard calls f. It recovers and logs a panic; a Goexit is logged and goes on.
-func guard(f func()) {
-	returned := false
-	defer func() {
-		if returned {
-			return
-		}
-		cause := recover()
-		if cause == nil {
-			cause = errGoexit
-		}
-		logPanic(cause, debug.Stack())
-	}()
-	f()
-	returned = true
 }
 
 // Drain removes all timers in one critical section, and calls fn without the lock.
@@ -250,16 +242,13 @@ func (w *ticked) Drain(fn func(key, value any)) error {
 		w.mu.Unlock()
 		return ErrClosed
 	}
-	drained := w.slab.renew()
+	timers := w.timers
+	w.clear()
 	w.mu.Unlock()
 	var calls errgroup.Group
 	calls.SetLimit(w.workers)
-	for _, i := range drained.index {
-		calls.Go(func() error {
-			t := &drained.timers[i]
-			guard(func() { fn(t.key, t.value) })
-			return nil
-		})
+	for _, t := range timers {
+		calls.Go(func() error { t.call(fn); return nil })
 	}
 	return calls.Wait() // nil: the functions return no errors
 }
@@ -269,7 +258,7 @@ func (w *ticked) Stop() {
 	defer w.mu.Unlock()
 	if !w.closed {
 		w.closed = true
-		w.slab.renew()
+		w.clear()
 		close(w.done)
 	}
 }

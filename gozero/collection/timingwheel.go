@@ -27,9 +27,10 @@ type Execute func(key, value any)
 // A TimingWheelOption sets an option of a wheel. go-zero's wheel has none.
 type TimingWheelOption func(workers *int)
 
-// InOrder makes a wheel call execute for one timer after another, in the order of the ticks at which they
-// are due, as go-zero v1.10 does within a tick: for programs whose execute has no lock. One that blocks holds
-// up all others. The function of Drain may run beside it.
+// InOrder makes a wheel call execute for one timer after another, in the order of the
+// ticks at which they are due, as go-zero v1.10 does within a tick. It is for programs
+// whose execute has no lock. A call that blocks holds up all others. The function of Drain
+// may run at the same time.
 func InOrder() TimingWheelOption { return func(workers *int) { *workers = 1 } }
 
 // workersOf returns how many callbacks may run at once.
@@ -52,9 +53,9 @@ func logPanic(recovered any, stack []byte) { logx.Errorf("%+v\n%s", recovered, s
 // callbacks.
 //
 // A timer fires once. Until its callback begins it can be moved, replaced and
-// removed, also when it is due and waits for its turn: at most 64 callbacks run at
-// once, in no particular order, unless [InOrder] is given. The last of these operations wins. A panic in a
-// callback is recovered and logged by logx.
+// removed, also when it is due and waits for its turn. The last of these operations wins.
+// At most 64 callbacks run at once, in no particular order, unless [InOrder] is given. A
+// panic in a callback is recovered and logged by logx.
 type TimingWheel struct {
 	wheel wheel
 }
@@ -72,8 +73,8 @@ type wheel interface {
 // execute for every timer that is due: never before its delay has passed, and at
 // most one tick after that. The interval must be from 100 µs to a year.
 //
-// numSlots is the number of ticks in a revolution, and must be positive. It is best
-// about the usual delay divided by the interval; longer delays work too. An error wraps
+// numSlots is the number of ticks in a revolution, and must be positive. The best is about
+// the usual delay divided by the interval; longer delays work too. An error wraps
 // [ErrArgument] and says what was wrong.
 //
 // The wheel is driven by the clock: it has no ticker, no goroutine between ticks, and
@@ -90,18 +91,18 @@ func NewTimingWheel(interval time.Duration, numSlots int, execute Execute, opts 
 // The wheel counts the ticks and reads no clock: a timer is due after as many ticks as
 // its delay has intervals, rounded up, however far apart the ticks are. Ticks that the
 // ticker drops do not count. MoveTimer with a delay of less than one interval calls the
-// callback at once, as in go-zero; such a call neither counts towards the 64 nor waits for its turn.
+// callback at once, as in go-zero; such a call neither counts towards the 64 nor waits for
+// its turn.
 //
-// The interval may be of any length, but must be positive, and ticker must not be
-// nil. A goroutine of the wheel reads the ticker until Stop, which stops the ticker
-// too; it never waits for a callback.
+// The interval may be of any length, but must be positive. So must numSlots, which does
+// nothing else, and ticker must not be nil. A goroutine of the wheel reads the ticker until
+// Stop, which stops the ticker too; it never waits for a callback.
 func NewTimingWheelWithTicker(interval time.Duration, numSlots int, execute Execute, ticker timex.Ticker, opts ...TimingWheelOption) (*TimingWheel, error) {
 	if interval <= 0 || numSlots <= 0 || execute == nil || ticker == nil {
 		return nil, fmt.Errorf("%w: interval %v, %d slots, function given: %t, ticker given: %t: want positive numbers and both",
 			ErrArgument, interval, numSlots, execute != nil, ticker != nil)
 	}
-	w := newTicked(interval, numSlots, execute)
-	w.workers = workersOf(opts)
+	w := newTicked(interval, execute, workersOf(opts))
 	go w.run(ticker)
 	return &TimingWheel{w}, nil
 }

@@ -70,24 +70,24 @@ func TestWiden(t *testing.T) {
 	for procs, want := range map[int]int{2: 0, 4: 0, 8: 32, 16: 64, 64: 64} {
 		runtime.GOMAXPROCS(procs)
 		l := newLock(procs)
-		for range crowded - 1 {
+		for range metToWiden - 1 {
 			l.meet()
 		}
-		if l.more != nil {
-			t.Errorf("%d processors: %d stripes before readers met often", procs, len(l.more))
+		if l.wide != nil {
+			t.Errorf("%d processors: %d stripes before readers met often", procs, len(l.wide))
 		}
 		l.meet()
-		if len(l.more) != want || !l.biased() {
-			t.Errorf("%d processors: %d more stripes, and biased is %v; want %d", procs, len(l.more), l.biased(), want)
+		if len(l.wide) != want || !l.biased() {
+			t.Errorf("%d processors: %d more stripes, and biased is %v; want %d", procs, len(l.wide), l.biased(), want)
 		}
 		l.widen(maxStripes) // only if it has not yet been
-		if want > 0 && len(l.more) != want {
-			t.Errorf("widened twice, to %d", len(l.more))
+		if want > 0 && len(l.wide) != want {
+			t.Errorf("widened twice, to %d", len(l.wide))
 		}
 		r := l.RLock()
 		l.RUnlockMiss(r)
-		if hits, misses := l.counts(); hits != crowded || misses != 1 {
-			t.Errorf("%d processors: %d hits and %d misses, want %d and 1", procs, hits, misses, crowded)
+		if hits, misses := l.counts(); hits != metToWiden || misses != 1 {
+			t.Errorf("%d processors: %d hits and %d misses, want %d and 1", procs, hits, misses, metToWiden)
 		}
 	}
 }
@@ -99,8 +99,8 @@ func TestWidenAfterMoreProcessors(t *testing.T) {
 	for stripes := 2 * minStripes; stripes <= maxStripes; stripes *= 2 {
 		l := newLock(1)
 		l.widen(stripes)
-		if len(l.stripes) != minStripes || len(l.more) != stripes || !l.biased() {
-			t.Fatalf("%d stripes and %d more, want %d and %d", len(l.stripes), len(l.more), minStripes, stripes)
+		if len(l.stripes) != minStripes || len(l.wide) != stripes || !l.biased() {
+			t.Fatalf("%d stripes and %d more, want %d and %d", len(l.stripes), len(l.wide), minStripes, stripes)
 		}
 		var wg sync.WaitGroup
 		for range 8 * stripes { // some have hints beyond the first stripes
@@ -113,8 +113,8 @@ func TestWidenAfterMoreProcessors(t *testing.T) {
 	}
 }
 
-// TestWidenWhileItIsUsed: late readers that took one of the old stripes are inside, too, and
-// none is lost.
+// TestWidenWhileItIsUsed: delayed readers that took one of the old stripes are inside too, and
+// counted.
 func TestWidenWhileItIsUsed(t *testing.T) {
 	for range 5 {
 		g := newGuarded(t)
@@ -135,8 +135,8 @@ func TestWidenWhileItIsUsed(t *testing.T) {
 		}
 		wg.Wait()
 		g.check(crowd()*rounds, uint64(crowd()*rounds*reads), 0)
-		if len(g.more) != maxStripes {
-			t.Fatalf("%d more stripes", len(g.more))
+		if len(g.wide) != maxStripes {
+			t.Fatalf("%d more stripes", len(g.wide))
 		}
 	}
 }

@@ -10,8 +10,8 @@
 // BRAVO restores the bias after a time proportional to the cost of revoking it. This
 // lock counts reads and writes instead. If there are at least readsPerWrite reads per
 // write, each writer restores the bias when it unlocks, so nearly all reads are
-// biased; that costs the writer a look at every stripe and two atomic stores. If there
-// are fewer, the bias stays off, and readers and writers take the mutex. Then the mutex
+// biased. That costs the writer a look at every stripe and two atomic stores. If there
+// are fewer reads, the bias stays off, and readers and writers take the mutex. Then the mutex
 // is cheaper: apart from the shared cache line, a read through it costs no more than a
 // biased read.
 //
@@ -23,11 +23,12 @@
 // hits so far. Counting a hit costs nothing, since the word is written anyway.
 //
 // The stripes are made when the bias first comes on, so a lock with little use is small. If
-// readers often meet in a stripe, and the machine has many processors, the lock gets more
-// stripes.
+// readers often meet in a stripe, and the machine has many processors, the lock gets a wider
+// set of stripes.
 //
-// A model of its steps, with every order of those of two readers and two writers, found no
-// fault, and each of 17 mistakes put into it: commit 83def0f has it, interleavings_test.go.
+// A model of the lock ran the steps of two readers and two writers in every order. It found no
+// fault in the lock, and found each of 17 mistakes that were put into it. It is
+// interleavings_test.go in commit 83def0f.
 package biased
 
 import (
@@ -46,22 +47,22 @@ const (
 
 	// A window ends after windowReads reads, and then writers restore the bias, or
 	// after windowWrites writes, and then they do not. It is long enough for a stable
-	// decision: at 5 % writes one window in some hundred decides wrongly, at 25 % none.
+	// decision: at 5 % writes about one window in a hundred decides wrongly, at 25 % none.
 	windowWrites  = 16
 	readsPerWrite = 8
 	windowReads   = windowWrites * readsPerWrite
 
-	// stripesPerProc is enough that two goroutines seldom share a stripe. A lock begins
-	// with at most fewStripes.
+	// With stripesPerProc stripes for each processor two goroutines seldom share a stripe. A
+	// lock begins with at most fewStripes in all.
 	stripesPerProc                     = 4
 	minStripes, fewStripes, maxStripes = 4, 16, 64
 
-	// crowded is how often readers meet in a stripe before the lock gets more stripes.
-	crowded = 64
+	// metToWiden is how often readers meet in a stripe before the lock gets the wide stripes.
+	metToWiden = 64
 
 	// spins is how often a writer looks at a stripe before it sleeps, and a reader at the
-	// bias before it takes the mutex. A reader is inside for some ten nanoseconds, or,
-	// with a few cache misses, some hundred, and a writer not much longer.
+	// bias before it takes the mutex. A reader is inside for tens of nanoseconds, or with a
+	// few cache misses for hundreds, and a writer not much longer.
 	spins = 200
 
 	// foldAt is how many hits a stripe counts before they are moved out of it.
@@ -74,28 +75,28 @@ const (
 type Lock struct {
 	// All biased readers read these fields; only a change of the bias writes them.
 	//
-	// bias is off, away, or on. On, it is the shift of a hash to the top bits, which pick a
-	// stripe; inMore is added if the stripes of more are in use.
+	// bias is off, away, or on. When on, it is by how far to shift a hash to get the number of
+	// its stripe, plus inWide if the wide stripes are used.
 	bias    atomic.Uint32
 	on      uint32   // what bias is when it is on
-	stripes []stripe // a power of two of them; nil before the first bias
-	more    []stripe // in use instead of them; nil before readers met often
+	stripes []stripe // the number is a power of two; nil before the first bias
+	wide    []stripe // more stripes, used instead; nil until readers have met often
 
 	// striped is how many reads in the stripes were counted in a window already; mu guards
 	// it. drained is closed when the stripe with the waiting mark is empty. It is made
-	// before the mark is set; the goroutine that clears the mark reads it. Both change only
-	// with the bias, so they are here.
+	// before the mark is set, and read by the goroutine that clears the mark. Both change only
+	// with the bias, so they share its cache line.
 	striped uint64
 	drained chan struct{}
 
-	_ [40]byte // so that mu, which unbiased readers and writers write, is in another cache line
+	_ [32]byte // puts mu, which unbiased readers and writers write, into another cache line
 
 	mu sync.Mutex
 
 	// mu guards the fields below. While a writer is inside, bias is off or away.
 	reads, writes uint16 // in the present window
 	keep          bool   // writers restore the bias
-	hits, misses  uint64 // of readers that took mu, and hits moved out of stripes
+	hits, misses  uint64 // of readers that took mu; and hits moved out of stripes
 }
 
 // What bias is if it is not on.
@@ -104,8 +105,8 @@ const (
 	away = 1 // the writer inside will restore the bias
 )
 
-// inMore is added to a bias that is on: a shift is less than 64.
-const inMore = 64
+// inWide is a bit above those of a shift, which is less than 64.
+const inWide = 64
 
 // A stripe fills a cache line, so that readers in different stripes do not share one.
 type stripe struct {
@@ -139,18 +140,18 @@ func (l *Lock) RLock() Reader {
 	return l.rlock()
 }
 
-// stripe returns the stripe of this goroutine while the bias is on. It may be a stripe from
-// before a widen, as writers look at all stripes.
+// stripe returns the stripe of this goroutine for a bias that is on. The lock may have been widened
+// since the bias was read: as writers look at all stripes, the old ones do too.
 func (l *Lock) stripe(bias uint32) *stripe {
 	stripes := l.stripes
-	if bias&inMore != 0 {
-		stripes = l.more
+	if bias&inWide != 0 {
+		stripes = l.wide
 	}
-	return &stripes[affinity.Hint()>>(bias%inMore)]
+	return &stripes[affinity.Hint()>>(bias%inWide)]
 }
 
-// rlock is RLock for a reader that found the bias away. It takes the mutex, unless a
-// writer inside brings the bias back soon.
+// rlock is RLock for a reader that found the bias away. It takes the mutex, unless the
+// writer inside restores the bias soon.
 func (l *Lock) rlock() Reader {
 	for range spins {
 		bias := l.bias.Load()
@@ -170,23 +171,23 @@ func (l *Lock) rlock() Reader {
 	return nil
 }
 
-// RUnlock releases a read lock. While the bias is on, the window counts hits and misses
-// only, and so not this read.
+// RUnlock releases a read lock. While the bias is on, a window counts only hits and misses, and
+// so not this read.
 func (l *Lock) RUnlock(r Reader) {
 	if r == nil || r.word.Add(^uint64(0))&(waiting|inside) != 0 {
 		l.runlock(r, 0)
 	}
 }
 
-// RUnlockHit is RUnlock after a hit, which it counts. It must stay small enough to be
-// inlined: that saves two of the twenty nanoseconds of a Get.
+// RUnlockHit is RUnlock and counts a hit. It must stay small enough to be inlined: that saves two
+// of the twenty nanoseconds of a Get.
 func (l *Lock) RUnlockHit(r Reader) {
 	if r == nil || r.word.Add(1<<hitShift-1)&(waiting|inside) != 0 {
 		l.runlock(r, 1)
 	}
 }
 
-// RUnlockMiss is RUnlock after a miss, which it counts.
+// RUnlockMiss is RUnlock and counts a miss.
 func (l *Lock) RUnlockMiss(r Reader) {
 	if r == nil {
 		l.misses++
@@ -216,14 +217,14 @@ func (l *Lock) runlock(r Reader, hits uint64) {
 func (l *Lock) left(s *stripe) {
 	if s.word.Load()&waiting != 0 {
 		l.wake(s)
-	} else if s.met.Add(1) == crowded {
+	} else if s.met.Add(1) == metToWiden {
 		l.widen(stripesFor(runtime.GOMAXPROCS(0), maxStripes))
 	}
 }
 
-// wake clears the waiting mark of a stripe that is empty, and wakes the writer.
+// wake clears the waiting mark of a stripe if the stripe is empty, and wakes the writer.
 // Several readers may get here for one mark, since readers that find the bias off
-// enter and leave the stripe meanwhile; the one that clears the mark wakes. A delayed
+// enter and leave the stripe meanwhile: the one that clears the mark wakes the writer. A delayed
 // reader may find the mark of the next writer instead, and must not clear it while readers
 // are inside.
 func (l *Lock) wake(s *stripe) {
@@ -245,18 +246,18 @@ func (l *Lock) Lock() {
 	l.enter()
 }
 
-// LockCrowded is Lock, and reports whether another writer, or a reader without the
-// bias, was inside.
-func (l *Lock) LockCrowded() (crowded bool) {
-	crowded = !l.mu.TryLock()
-	if crowded {
+// LockContended is Lock, and reports whether it had to wait for another writer, or for a reader
+// without the bias.
+func (l *Lock) LockContended() (contended bool) {
+	contended = !l.mu.TryLock()
+	if contended {
 		l.mu.Lock()
 	}
 	l.enter()
-	return crowded
+	return contended
 }
 
-// enter lets in a writer, which holds mu. It is inlined.
+// enter lets a writer in, which holds mu. It is inlined.
 func (l *Lock) enter() {
 	if l.writes++; l.writes == windowWrites || l.bias.Load() != off {
 		l.entered()
@@ -291,7 +292,7 @@ func (l *Lock) endWindow(keep bool) {
 	l.reads, l.writes = 0, 0
 }
 
-// keepBias is endWindow after many reads.
+// keepBias ends a window with many reads.
 func (l *Lock) keepBias() {
 	if l.stripes == nil {
 		l.makeStripes(runtime.GOMAXPROCS(0))
@@ -315,22 +316,21 @@ func stripesFor(procs, most int) int {
 // shiftOf returns by how much a hash is shifted to pick one of so many stripes.
 func shiftOf(stripes int) uint32 { return uint32(64 - bits.TrailingZeros32(uint32(stripes))) }
 
-// widen gives the lock a number of stripes, if it has fewer. It does so only once, as
-// readers read more without a lock.
+// widen gives the lock a number of wide stripes, if it has fewer stripes. It does so only once, as
+// readers read wide without a lock.
 func (l *Lock) widen(stripes int) {
 	l.mu.Lock()
-	if l.more == nil && stripes > len(l.stripes) {
-		l.more, l.on = make([]stripe, stripes), inMore|shiftOf(stripes)
+	if l.wide == nil && stripes > len(l.stripes) {
+		l.wide, l.on = make([]stripe, stripes), inWide|shiftOf(stripes)
 	}
-	l.Unlock() // which stores the bias anew, if it is on
+	l.Unlock() // restores the bias from l.on if it is to be on
 }
 
 // withdraw revokes the bias, waits until the biased readers have left, and counts
-// their reads. It looks at all stripes: a late reader may be in one that is no longer in
-// use.
+// their reads. It looks at all stripes: a delayed reader may be in one that is no longer used.
 func (l *Lock) withdraw() {
 	l.bias.Store(away)
-	striped := l.drainAll(l.stripes) + l.drainAll(l.more)
+	striped := l.drainAll(l.stripes) + l.drainAll(l.wide)
 	reads := uint64(l.reads) + striped - l.striped
 	l.striped = striped
 	if reads >= windowReads {
@@ -350,7 +350,7 @@ func (l *Lock) drainAll(stripes []stripe) (reads uint64) {
 	return reads
 }
 
-// drain waits until a stripe is empty. The bias is off, so a reader that enters the
+// drain waits until a stripe is empty. The bias is away, so a reader that enters the
 // stripe now leaves it without having read.
 func (l *Lock) drain(s *stripe) {
 	for range spins {
@@ -369,7 +369,7 @@ func (l *Lock) drain(s *stripe) {
 // Counts returns the hits and the misses so far. The lock must be held for
 // writing.
 func (l *Lock) Counts() (hits, misses uint64) {
-	for _, stripes := range [][]stripe{l.stripes, l.more} {
+	for _, stripes := range [][]stripe{l.stripes, l.wide} {
 		for i := range stripes {
 			s := &stripes[i]
 			hits += l.hitsIn(s)
@@ -385,8 +385,8 @@ func (l *Lock) Count(hits, misses uint64) {
 	l.misses += misses
 }
 
-// hitsIn returns the hits in a stripe, and moves them out if there are many: a stripe
-// has room for 2⁴⁴. The count would overflow only after some hundred days of hits without
+// hitsIn returns the hits in a stripe, and moves them out if there are many, as a stripe
+// has room for 2⁴⁴. The count would overflow only after a hundred days or more of hits without
 // a write or a call of Counts.
 func (l *Lock) hitsIn(s *stripe) uint64 {
 	n := s.word.Load() >> hitShift

@@ -62,31 +62,31 @@ func TestZeroLock(t *testing.T) {
 	}
 }
 
-// TestLockCrowded: a writer is told whether another was inside.
-func TestLockCrowded(t *testing.T) {
+// TestLockContended: a writer is told whether another was inside.
+func TestLockContended(t *testing.T) {
 	var l Lock
-	if l.LockCrowded() {
-		t.Error("crowded, with nobody inside")
+	if l.LockContended() {
+		t.Error("contended, with nobody inside")
 	}
 	l.Unlock()
-	crowded := make(chan bool)
+	contended := make(chan bool)
 	for try := 0; ; try++ {
 		l.Lock()
 		go func() {
-			crowded <- l.LockCrowded()
+			contended <- l.LockContended()
 			l.Unlock()
 		}()
 		for range try {
 			runtime.Gosched()
 		}
 		l.Unlock()
-		if <-crowded {
+		if <-contended {
 			return
 		}
 	}
 }
 
-// TestCountsFold: hits too many for a stripe go on counting.
+// TestCountsFold: hits are counted even if they are too many for a stripe.
 func TestCountsFold(t *testing.T) {
 	l := newLock(2)
 	want := uint64(0)
@@ -122,7 +122,7 @@ func TestWriterWaitsForReaders(t *testing.T) {
 	}
 }
 
-// writersWaitFor checks that no writer is inside before reader r has left, and one is then.
+// writersWaitFor checks that a writer is inside after reader r has left, and not before.
 func writersWaitFor(t *testing.T, l *Lock, r Reader) {
 	t.Helper()
 	var in atomic.Bool

@@ -21,14 +21,14 @@ const (
 	recentPercent = 4   // how many victims of each queue count as recent
 	ghostPercent  = 300 // how many victims of small are remembered
 
-	youngPercent    = 60 // of the age of main's oldest entry: a younger key challenges it
+	youngPercent    = 60 // of the age of main's oldest entry: a key that came back sooner challenges it
 	maxChallenged   = 16 // how many of main's oldest entries a challenge looks at
 	mainCheckpoints = 32 // how many checkpoints a main queue with all slots has
 
-	// While late is above lateLimit, uses in main shrink small: see Victim. A key that came
-	// back late adds 1 to it, and a use in small takes latePerUse away.
-	lateLimit  = 128
-	latePerUse = 8
+	// While lateReturns is above lateReturnsLimit, uses in main shrink small: see Victim. A key that
+	// comes back after small has evicted it adds 1, and a use in small takes latePerUse away.
+	lateReturnsLimit = 128
+	latePerUse       = 8
 )
 
 // An Adaptive is a [Policy] that resists scans and loops. It knows entries by their slot
@@ -40,16 +40,16 @@ const (
 // mark, as in [Order].
 //
 // An unused entry goes to main too if small has evicted its key before, the key came back
-// soon, and main's oldest entry was not used meanwhile. Soon means sooner than that entry is
-// old, as in LIRS (Jiang and Zhang, SIGMETRICS 2002). The ghost, which remembers the evicted
-// keys, is asked when the entry is about to leave small, not when it is inserted. By then the
-// next entries are known, so the memory for several of them can be fetched at once: see
+// soon, and main's oldest entry was not used meanwhile. Soon means after a time shorter than the
+// age of that entry, as in LIRS (Jiang and Zhang, SIGMETRICS 2002). The ghost remembers the
+// evicted keys. It is asked when the entry is about to leave small, not when it is inserted. By
+// then the next entries are known, so the memory for several of them can be fetched at once: see
 // [Adaptive.Ahead].
 //
 // Small grows when one of its latest victims comes back, and shrinks when one of main's latest
 // victims does, as in ARC (Megiddo and Modha, FAST 2003).
 //
-// An entry of main loses one mark when eviction passes it, or all: see [fading].
+// When eviction passes an entry of main, the entry loses one mark or all: see [fading].
 //
 // The zero Adaptive is empty and has room for no entry; Resize makes room. An
 // Adaptive must not be copied after first use.
@@ -57,7 +57,7 @@ const (
 // Mark may be called by any number of goroutines at once. Every other method needs
 // exclusive access: not even Mark may run concurrently.
 type Adaptive struct {
-	// Every eviction needs these, so they are first, in three cache lines.
+	// Every eviction needs these fields, so they are first, in three cache lines.
 	links   links // the sentinels, the checkpoints, the entries
 	marks   Marks
 	ghost   ghost  // victims of small
@@ -67,23 +67,23 @@ type Adaptive struct {
 	weights []uint32    // the owner's, by entry; nil if all weigh 1
 	target  int         // the length that small should have, in 1/unit
 	moved   int32       // entries moved on by the eviction under way
-	won     bool        // in this eviction a key won a challenge: main's oldest is the victim
+	won     bool        // a key has won a challenge in this eviction: main's oldest is the victim
 	checks  checkpointing
 	fading  fading
 
-	slots  int            // for which ghost, recent, target and checks are made
-	late   int            // see lateLimit; 0 to 2*lateLimit
-	weight [queues]uint64 // of the entries of each queue, if they have weights
-	passed uint64         // weight of marked entries that takeMark passed over since it lowered a mark
-	ahead  lookout
+	slots       int            // for which ghost, recent, target and checks are made
+	lateReturns int            // see lateReturnsLimit; 0 to 2*lateReturnsLimit
+	weight      [queues]uint64 // of the entries of each queue, if they have weights
+	passed      uint64         // weight of the entries that takeMark has passed over since it last lowered a mark
+	ahead       lookout
 }
 
 // Len returns the number of entries in the order.
 func (a *Adaptive) Len() int { return a.len[small] + a.len[main] }
 
-// Resize makes room for the slot numbers below n and keeps the order. It must hold no
-// entry at or above n. Evicted keys are forgotten if the room changes by more than an
-// eighth.
+// Resize makes room for the slot numbers below n and keeps the order, which must hold no
+// entry at or above n. If the room changes by more than an eighth, the Adaptive forgets the keys
+// that were evicted.
 func (a *Adaptive) Resize(n int) {
 	links := make(links, n+int(firstEntry))
 	if a.links == nil {
@@ -121,9 +121,8 @@ func (a *Adaptive) setTarget(target int) {
 	a.target = max(min(target, share(a.slots, maxPercent*unit)), share(a.slots, minPercent*unit), unit)
 }
 
-// targetLen returns the length that small should have. Dividing unsigned takes fewer
-// instructions.
-func (a *Adaptive) targetLen() int { return int(uint(a.target) / unit) }
+// targetLen returns the length that small should have.
+func (a *Adaptive) targetLen() int { return int(uint(a.target) / unit) } // fewer instructions than signed
 
 // Marks returns the marks of the entries.
 func (a *Adaptive) Marks() *Marks { return &a.marks }
@@ -131,13 +130,13 @@ func (a *Adaptive) Marks() *Marks { return &a.marks }
 // Mark notes a hit of entry i, as [Marks.Mark] does.
 func (a *Adaptive) Mark(i uint32) { a.marks.Mark(i) }
 
-// Spare reports whether entry i stays after all. Victim must have returned i last, and h is
-// the hash of its key. If the entry stays, it is now the newest of main, and Victim must be
-// called again. Else its key is remembered.
-func (a *Adaptive) Spare(i uint32, h uint64) bool {
+// Promote reports whether entry i stays after all. i must be what Victim returned last, and h the
+// hash of its key. If the entry stays, it is now the newest of main, and Victim must be called
+// again. Otherwise the Adaptive remembers its key.
+func (a *Adaptive) Promote(i uint32, h uint64) bool {
 	q := a.queueOf(i + firstEntry)
 	if q == small {
-		if !a.ghost.addNew(h) && a.spareKnown(i, h) {
+		if !a.ghost.addNew(h) && a.promoteKnown(i, h) {
 			return true
 		}
 		a.checks.now++
@@ -150,8 +149,8 @@ func (a *Adaptive) Spare(i uint32, h uint64) bool {
 	return false
 }
 
-// spareKnown is Spare of an entry of small whose key the ghost remembers.
-func (a *Adaptive) spareKnown(i uint32, h uint64) bool {
+// promoteKnown is Promote for an entry of small whose key the ghost remembers.
+func (a *Adaptive) promoteKnown(i uint32, h uint64) bool {
 	age := a.ghost.take(h) - a.len[small] // at which the key came back
 	if a.moved >= maxMoves || !a.admits(i, age) {
 		a.ghost.addNew(h)
@@ -173,19 +172,19 @@ func (a *Adaptive) admits(i uint32, age int) bool {
 	if a.len[main] == 0 || a.smallLen() > a.targetLen()+a.slack() {
 		return true
 	}
-	// Main has its share: either this key is evicted or main's oldest.
+	// Main has its share, so either this key or main's oldest is evicted.
 	a.won = a.youth(i, age)*100 < a.mainAge()*youngPercent && a.challenge()
 	return a.won
 }
 
 // growSmall raises the target of small for a key that came back after small evicted it.
 func (a *Adaptive) growSmall(by int) {
-	a.late = min(a.late+1, 2*lateLimit)
+	a.lateReturns = min(a.lateReturns+1, 2*lateReturnsLimit)
 	a.setTarget(a.target + by)
 }
 
 // challenge reports whether main, which must not be empty, has an entry without a mark
-// among its oldest. It makes that entry the oldest: marked ones before it fade and
+// among its oldest. It makes that entry the oldest: the marked ones before it fade and
 // become the newest.
 func (a *Adaptive) challenge() bool {
 	for range maxChallenged {
@@ -209,8 +208,8 @@ func (a *Adaptive) Insert(i uint32, h uint64) {
 	a.add(small, i+firstEntry)
 }
 
-// balance moves the target of small if a queue has just evicted the key with hash h, which
-// is in the sample: a slightly longer queue would have had a hit.
+// balance moves the target of small if one of the queues has recently evicted the key with hash h,
+// which is in the sample: that queue would have had a hit if it were slightly longer.
 func (a *Adaptive) balance(h uint64) {
 	switch q, recent := a.recent.take(h); {
 	case recent && q == small:
@@ -221,15 +220,14 @@ func (a *Adaptive) balance(h uint64) {
 	}
 }
 
-// Victim returns the entry to evict, and leaves it in the order. It reports false if
-// the order is empty.
+// Victim returns the entry to evict, or false if the order is empty. The entry stays in the order.
 //
 // Hits take effect here. A marked entry of small that Victim meets goes to main, without
 // a mark. A marked entry of main fades and becomes the newest.
 //
-// In a loop over slightly more keys than there are slots, small always looks a few entries
-// too short: the entries that small gains, main loses. So while late is above lateLimit,
-// every used entry of main that Victim meets lowers the target.
+// In a loop over slightly more keys than there are slots, small always seems to be a few entries
+// too short, but each entry that it gains is one that main loses. So while lateReturns is above
+// lateReturnsLimit, every used entry of main that Victim meets lowers the target.
 func (a *Adaptive) Victim() (i uint32, ok bool) {
 	if a.Len() == 0 {
 		return 0, false
@@ -244,7 +242,7 @@ func (a *Adaptive) Victim() (i uint32, ok bool) {
 	return a.passMarked(q), true
 }
 
-// passMarked is Victim from queue q on.
+// passMarked is Victim, beginning with queue q.
 func (a *Adaptive) passMarked(q uint32) (i uint32) {
 	for ; a.moved < maxMoves; a.moved++ {
 		p := a.oldestOrOther(&q)
@@ -256,11 +254,11 @@ func (a *Adaptive) passMarked(q uint32) (i uint32) {
 		case q == small:
 			a.marks.clear(p - firstEntry)
 			a.fading.forget(p - firstEntry)
-			a.late = max(a.late-latePerUse, 0)
+			a.lateReturns = max(a.lateReturns-latePerUse, 0)
 			if a.smallLen() < a.targetLen() {
 				q = main
 			}
-		case a.late > lateLimit && !a.won:
+		case a.lateReturns > lateReturnsLimit && !a.won:
 			a.setTarget(a.target - unit/4)
 		}
 		a.push(main, p)
@@ -282,8 +280,8 @@ func (a *Adaptive) Ahead() []Next {
 	return a.ahead.oldest(a.links, q, firstEntry, &a.marks)
 }
 
-// Prefetch reads the rows of the ghost that belong to these entries, so that Spare does
-// not wait for memory. The result means nothing but must be used: otherwise the
+// Prefetch reads the rows of the ghost that belong to these entries, so that Promote does
+// not wait for memory. The result means nothing, but must be used: otherwise the
 // compiler removes the reads.
 func (a *Adaptive) Prefetch(entries []Next) (read uint64) {
 	for _, next := range entries {
@@ -298,7 +296,7 @@ func (a *Adaptive) Remove(i uint32) {
 	a.moved, a.won = 0, false
 }
 
-// Replace is Remove of entry i, which must be in the order, and Insert.
+// Replace removes entry i, which must be in the order, and inserts another one in its slot.
 func (a *Adaptive) Replace(i uint32, h uint64) {
 	p := i + firstEntry
 	a.unlink(a.queueOf(p), p)
@@ -311,27 +309,27 @@ func (a *Adaptive) Replace(i uint32, h uint64) {
 	a.len[small]++
 }
 
-// Rename gives entry from the slot number to: from must be in the order, to must not. The
+// Rename moves an entry from slot from, which must be in the order, to slot to, which must not. The
 // entry keeps its position and its mark.
 func (a *Adaptive) Rename(from, to uint32) {
 	a.links.rename(from+firstEntry, to+firstEntry)
 	a.marks.copy(from, to)
 }
 
-// Split returns an empty Adaptive with room for the slot numbers below n. Its small queue
-// has the same share of the slots.
+// Split returns an empty Adaptive with room for the slot numbers below n. Its queue small has the
+// same share of the slots.
 func (a *Adaptive) Split(n int) Policy {
 	part := new(Adaptive)
 	part.Resize(n)
 	if a.slots > 0 && a.checks.now > 0 {
 		part.setTarget(int(int64(a.target) * int64(n) / int64(a.slots)))
-		part.late = a.late
+		part.lateReturns = a.lateReturns
 		part.checks.now, part.checks.oldest = a.checks.now, a.checks.now
 	}
 	return part
 }
 
-// Adopt adds entry i, which must not be in the order, as a copy of entry from of another
+// Adopt adds entry i, which must not be in the order, as a copy of entry from in another
 // Adaptive: with its mark, as the newest of the same queue.
 func (a *Adaptive) Adopt(i uint32, other Policy, from uint32) {
 	b := other.(*Adaptive)
@@ -340,7 +338,7 @@ func (a *Adaptive) Adopt(i uint32, other Policy, from uint32) {
 }
 
 // oldest returns the position of the oldest entry of a queue, or of its sentinel if the
-// queue is empty. It removes the checkpoints before it.
+// queue is empty. It removes the checkpoints before that.
 func (a *Adaptive) oldest(q uint32) (p uint32) {
 	for p = a.links[q].next; queues <= p && p < firstEntry; p = a.links[q].next {
 		a.links.unlink(p)
@@ -349,8 +347,8 @@ func (a *Adaptive) oldest(q uint32) (p uint32) {
 	return p
 }
 
-// oldestOrOther is oldest for queue *q, or for the other one if *q is empty: then it
-// changes *q. One of the two must not be empty.
+// oldestOrOther is oldest of queue *q. If that is empty, it changes *q to the other queue, which
+// must not be empty.
 func (a *Adaptive) oldestOrOther(q *uint32) (p uint32) {
 	if p = a.oldest(*q); p == *q {
 		*q = queues - 1 - *q
@@ -365,8 +363,8 @@ func (a *Adaptive) mainAge() int64 {
 	return a.checks.age()
 }
 
-// push makes the entry at position p, which is in no queue, the newest of queue q. It puts
-// a checkpoint before it if one is due.
+// push makes the entry at position p, which is in no queue, the newest of queue q. If a checkpoint
+// is due, push puts it before the entry.
 func (a *Adaptive) push(q, p uint32) {
 	if q == main {
 		if k, ok := a.checks.due(a.len[main] == 0); ok {
@@ -376,7 +374,7 @@ func (a *Adaptive) push(q, p uint32) {
 	a.add(q, p)
 }
 
-// add is push for small, or after the checkpoint.
+// add is push without a checkpoint.
 func (a *Adaptive) add(q, p uint32) {
 	a.links.pushNewest(q, p)
 	a.len[q]++

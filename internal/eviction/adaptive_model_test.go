@@ -13,7 +13,7 @@ type adaptiveModel struct {
 	marks map[uint32]int
 
 	slots, target  int
-	late           int
+	lateReturns    int
 	moved          int // entries moved on since the last one left
 	won            bool
 	ghost          [][]uint64    // rows, the latest first; 0 is a hole
@@ -56,8 +56,8 @@ func (m *adaptiveModel) bounded(i uint32) int {
 	return min(max(m.weights[i], m.mean()/4), m.mean())
 }
 
-// take takes a mark of an entry that is passed over. In main a light one keeps it until
-// those passed over weigh as much as a mean entry.
+// take takes a mark from an entry that is passed over. In main a light entry keeps it until
+// the entries passed over weigh as much as one of the mean weight.
 func (m *adaptiveModel) take(i uint32, inMain bool) {
 	if m.weights != nil && inMain {
 		if m.passed += m.bounded(i); m.passed < m.mean() {
@@ -153,7 +153,7 @@ func (m *adaptiveModel) setTarget(target int) {
 	m.target = max(unit, m.slots*unit/100, min(target, m.slots*unit*40/100))
 }
 
-// remember puts a key in front of its row, which has room for some.
+// remember puts a key in front of its row, which has room for a number of keys.
 func remember(rows [][]uint64, h uint64, room int) {
 	r := &rows[rowOf(h, len(rows))]
 	*r = append([]uint64{fingerprint(h)}, *r...)
@@ -170,8 +170,8 @@ func forget(rows [][]uint64, h uint64) (place int, ok bool) {
 	return place, place >= 0
 }
 
-// spare reports whether entry i, which is about to be evicted, stays.
-func (m *adaptiveModel) spare(i uint32, h uint64) bool {
+// promote reports whether entry i, which is about to be evicted, stays.
+func (m *adaptiveModel) promote(i uint32, h uint64) bool {
 	if !slices.Contains(m.small, i) {
 		return false
 	}
@@ -181,7 +181,7 @@ func (m *adaptiveModel) spare(i uint32, h uint64) bool {
 	}
 	age := (2*place+1)*len(m.ghost)/2 - len(m.small)
 	if age < m.slots {
-		m.late = min(m.late+1, 256)
+		m.lateReturns = min(m.lateReturns+1, 256)
 		m.setTarget(m.target + 1)
 	}
 	slack := 2
@@ -243,7 +243,7 @@ func (m *adaptiveModel) insert(i uint32, h uint64) {
 	if h%uint64(m.sampleEvery) != 0 {
 		// not in the sample
 	} else if _, recent := forget(m.recent[0], h); recent {
-		m.late = min(m.late+1, 256)
+		m.lateReturns = min(m.lateReturns+1, 256)
 		m.setTarget(m.target + unit*m.sampleEvery)
 	} else if _, recent := forget(m.recent[1], h); recent {
 		m.again += m.sampleEvery
@@ -294,10 +294,10 @@ func (m *adaptiveModel) victim() uint32 {
 		if fromSmall = inSmall; inSmall {
 			m.marks[i] = 0
 			m.forgetKept(i)
-			m.late = max(m.late-8, 0)
+			m.lateReturns = max(m.lateReturns-8, 0)
 			fromSmall = m.smallLen() >= m.target/unit
 		} else {
-			if m.late > 128 && !m.won {
+			if m.lateReturns > 128 && !m.won {
 				m.setTarget(m.target - 16)
 			}
 		}
@@ -359,8 +359,8 @@ func (m *adaptiveModel) check(a *Adaptive) error {
 	if f := &a.fading; f.all != m.all || f.met != m.met || f.idle != m.idle || f.used != m.used || f.again != m.again {
 		return fmt.Errorf("fading is %+v, want %v, met %d, idle %d, used %d, again %d", f, m.all, m.met, m.idle, m.used, m.again)
 	}
-	if a.target != m.target || a.late != m.late || int(a.checks.now) != m.now {
-		return fmt.Errorf("the target is %d, late %d, the time %d; want %d, %d and %d", a.target, a.late, a.checks.now, m.target, m.late, m.now)
+	if a.target != m.target || a.lateReturns != m.lateReturns || int(a.checks.now) != m.now {
+		return fmt.Errorf("the target is %d, late returns %d, the time %d; want %d, %d and %d", a.target, a.lateReturns, a.checks.now, m.target, m.lateReturns, m.now)
 	}
 	return nil
 }

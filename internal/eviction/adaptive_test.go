@@ -97,7 +97,7 @@ func runAdaptiveModel(t *rapid.T) {
 			}
 			o.resize(rapid.Uint32Range(least, least+50).Draw(t, "room"))
 		},
-		"late": func(*rapid.T) { o.a.late, o.m.late = 2*lateLimit, 2*lateLimit }, // as after a long loop
+		"late": func(*rapid.T) { o.a.lateReturns, o.m.lateReturns = 2*lateReturnsLimit, 2*lateReturnsLimit }, // as after a long loop
 		"": func(t *rapid.T) {
 			if err := o.m.check(&o.a); err != nil {
 				t.Fatal(err)
@@ -207,11 +207,11 @@ func (o *modelled) victim(t *rapid.T) (i uint32, ok bool) {
 			t.Fatalf("the victim is %d, want %d", i, want)
 		}
 		h := hashOf(o.keys[i])
-		spared := o.a.Spare(i, h)
-		if want := o.m.spare(i, h); spared != want {
-			t.Fatalf("the victim is spared: %v, want %v", spared, want)
+		promoted := o.a.Promote(i, h)
+		if want := o.m.promote(i, h); promoted != want {
+			t.Fatalf("the victim is promoted: %v, want %v", promoted, want)
 		}
-		if !spared {
+		if !promoted {
 			o.m.evict(i, h)
 			delete(o.keys, i)
 			return i, true
@@ -238,8 +238,8 @@ func marked(inSmall uint32) *Adaptive {
 	return a
 }
 
-// TestAdaptiveMovesFew: an eviction moves on at most maxMoves entries and, for a key that
-// came back, tries more.
+// TestAdaptiveMovesFew: an eviction moves at most maxMoves entries to the newest end, and
+// maxChallenged more for a key that came back.
 func TestAdaptiveMovesFew(t *testing.T) {
 	a := marked(200)
 	for i := range a.All() {
@@ -263,7 +263,7 @@ func TestAdaptiveMovesFew(t *testing.T) {
 	if i != first+90 {
 		t.Errorf("the victim is %d, want %d, the first of small without a mark", i, first+90)
 	}
-	if a.Spare(i, hashOf(uint64(i))) {
+	if a.Promote(i, hashOf(uint64(i))) {
 		t.Error("a key that came back won, though all of main is marked")
 	}
 	if oldest := a.oldest(main) - firstEntry; oldest != maxChallenged {
@@ -271,18 +271,18 @@ func TestAdaptiveMovesFew(t *testing.T) {
 	}
 }
 
-// TestAdaptiveSparesFew: an eviction spares no more than maxMoves entries.
-func TestAdaptiveSparesFew(t *testing.T) {
-	a := marked(5000) // small has more than its part, so all that came back is spared
+// TestAdaptivePromotesFew: an eviction promotes no more than maxMoves entries.
+func TestAdaptivePromotesFew(t *testing.T) {
+	a := marked(5000) // small has more than its part, so all that came back is promoted
 	for i := uint32(5000); i < 10_000; i++ {
 		a.ghost.addNew(hashOf(uint64(i)))
 	}
-	spared := 0
-	for i, _ := a.Victim(); a.Spare(i, hashOf(uint64(i))); i, _ = a.Victim() {
-		spared++
+	promoted := 0
+	for i, _ := a.Victim(); a.Promote(i, hashOf(uint64(i))); i, _ = a.Victim() {
+		promoted++
 	}
-	if spared > maxMoves || spared < maxMoves/2 {
-		t.Errorf("%d entries were spared, want at most %d, and about as many", spared, maxMoves)
+	if promoted > maxMoves || promoted < maxMoves/2 {
+		t.Errorf("%d entries were promoted, want at most %d, and about as many", promoted, maxMoves)
 	}
 }
 
@@ -300,8 +300,8 @@ func TestAdaptiveChallenge(t *testing.T) {
 		}
 		i, _ := a.Victim()
 		a.ghost.addNew(hashOf(uint64(i)))
-		if got := a.Spare(i, hashOf(uint64(i))); got != test.want {
-			t.Errorf("at age %d of main the key that came back is spared: %v", test.now, got)
+		if got := a.Promote(i, hashOf(uint64(i))); got != test.want {
+			t.Errorf("at age %d of main the key that came back is promoted: %v", test.now, got)
 		}
 		if j, _ := a.Victim(); test.want && j != 3 {
 			t.Errorf("the victim is %d, want main's entry without a mark, 3", j)
@@ -328,7 +328,7 @@ func TestAdaptiveAgesAfterRemovals(t *testing.T) {
 	}
 	for i := range uint32(n / 2) {
 		if i%2 == 0 {
-			a.Spare(i, hashOf(uint64(i)))
+			a.Promote(i, hashOf(uint64(i)))
 			a.Remove(i)
 		}
 	}
@@ -337,8 +337,8 @@ func TestAdaptiveAgesAfterRemovals(t *testing.T) {
 	}
 }
 
-// TestFading: entries lose all marks if old ones brought less than a quarter of what the room would,
-// twice in a row.
+// TestFading: entries lose all marks if, twice in a row, old marks brought less than a quarter of
+// what the room would have brought.
 func TestFading(t *testing.T) {
 	for _, test := range []struct {
 		idle, used, again int

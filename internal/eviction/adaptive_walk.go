@@ -19,7 +19,7 @@ func (a *Adaptive) All() iter.Seq[uint32] {
 	}
 }
 
-// First returns the first entry of All, and false if there is none.
+// First returns the first entry of All, or false if there is none.
 func (a *Adaptive) First() (i uint32, ok bool) {
 	if a.links == nil {
 		return 0, false
@@ -27,15 +27,15 @@ func (a *Adaptive) First() (i uint32, ok bool) {
 	return a.from(small, a.links[small].next)
 }
 
-// After returns the entry that follows entry i in All, and false if there is none. Entry i
+// After returns the entry that follows entry i in All, or false if there is none. Entry i
 // must be in the order.
 func (a *Adaptive) After(i uint32) (j uint32, ok bool) {
 	at := a.links[i+firstEntry]
 	return a.from(at.ring(), at.next)
 }
 
-// from returns the entry at position p of queue q, or the first one after it, in main
-// too.
+// from returns the entry at position p of queue q, or if that is no entry the first one after it.
+// Main follows small.
 func (a *Adaptive) from(q, p uint32) (i uint32, ok bool) {
 	for {
 		switch {
@@ -52,7 +52,7 @@ func (a *Adaptive) from(q, p uint32) (i uint32, ok bool) {
 	}
 }
 
-// Heat returns the marks of entry i, and at least 1 if it is in main: then another Adaptive
+// Heat returns the marks of entry i, and at least 1 if it is in main: with a mark, another Adaptive
 // soon moves it to its own main.
 func (a *Adaptive) Heat(i uint32) uint8 {
 	return max(a.marks.get(i), uint8(a.queueOf(i+firstEntry)))

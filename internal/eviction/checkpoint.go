@@ -2,25 +2,25 @@ package eviction
 
 import mathbits "math/bits"
 
-// checkpoints is the number of checkpoints there are. A main queue with all slots has half
-// of them. It has more when entries between them were removed.
+// checkpoints is how many checkpoints there are. A main queue with all slots has half of them, and
+// more when entries between them were removed.
 const checkpoints = 64
 
 // checkpointing puts checkpoints into main, one before every group of entries. A
-// checkpoint is a position without an entry. It knows when it was put there, and so how
-// old the entries after it are, even if some were removed. Time is the number of victims of
-// small so far.
+// checkpoint is a position without an entry. The time at which it was put there tells how
+// old the entries after it are, even if some were removed. The time is how many victims
+// small has had so far.
 type checkpointing struct {
 	now    uint32              // wraps around: only differences count
-	every  int                 // the entries of a group
-	until  int                 // entries before the next checkpoint
+	every  int                 // how many entries a group has
+	until  int                 // how many entries come before the next checkpoint
 	free   uint64              // a bit for each checkpoint that is not in main
 	oldest uint32              // the time of the checkpoint that left main last
 	put    [checkpoints]uint32 // the time of each checkpoint in main
 }
 
-// due returns the checkpoint to put before the next entry, if one is due and free. It is
-// always due in an empty queue.
+// due returns the checkpoint to put before the next entry, or false if none is due or free. In an
+// empty queue one is always due.
 func (c *checkpointing) due(empty bool) (k uint32, ok bool) {
 	if !empty && c.until > 0 || c.free == 0 {
 		c.until--

@@ -3,7 +3,7 @@
 // only. If entries have weights, the small queue of an Adaptive has a share of the weight,
 // and light entries stay longer.
 //
-// Package lru shows both to other programs. A [Policy] has more, for the owner of a shard
-// only: it reads the memory of several evictions at once, renames slots, and hands the
-// order over to other shards.
+// Package lru offers both to other programs. A [Policy] has methods that only a shard needs: to
+// read the memory for several evictions at once, to rename slots, and to hand the order over to
+// other shards.
 package eviction

@@ -1,25 +1,26 @@
 package eviction
 
 // A fading decides how many marks an entry of main loses when eviction passes it: one, or all.
-// One is better for most loads: what was used three times is worth three passes. But where
-// popularity drifts, what was hot stays for as long as its old marks last. So entries in a sample
-// of the slots always lose one mark, and tell what that brings: of those that stayed by an old
-// mark alone, how many were used until the next pass. Their room could have kept keys that main
-// has evicted: how many of these came back tells what it would have brought.
+// One is better for most programs: an entry that was used three times is worth three passes. But
+// where popularity drifts, what was hot stays for as long as its old marks last. So a sample of the
+// slots finds out. Its entries always lose one mark only. Some of them then stay by an old mark
+// alone, not used since the last pass, and fading counts how many of these are used until the
+// next pass. That is what old marks bring. In that room main could have kept keys that it has
+// evicted, and fading counts how many of these come back. That is what the room would bring.
 type fading struct {
 	all   bool    // entries outside the sample lose all marks
-	worse bool    // at the last decision old marks brought too little
-	kept  []uint8 // by slot of the sample: the marks that the last pass left in main, and stayed
-	met   int     // entries that eviction met in main since the last decision
-	idle  int     // entries of the sample that stayed by an old mark alone
-	used  int     // and those of them that were used until the next pass
-	again int     // keys that came back soon after main had evicted them
+	worse bool    // old marks brought too little at the last decision
+	kept  []uint8 // for each slot of the sample: the marks that the last pass in main left, and stayed
+	met   int     // how many entries eviction met in main since the last decision
+	idle  int     // how many entries of the sample stayed by an old mark alone
+	used  int     // how many of these were used until the next pass
+	again int     // how many keys came back soon after main had evicted them
 }
 
 const (
 	fadingEvery = 8   // one slot in this many is in the sample
-	stayed      = 128 // in kept: the entry was not used between the last two passes
-	minIdle     = 8   // fewer entries decide nothing
+	stayed      = 128 // a bit of kept: the entry was not used between the last two passes
+	minIdle     = 8   // fewer idle entries decide nothing
 )
 
 func (f *fading) resize(n int) {
@@ -28,7 +29,7 @@ func (f *fading) resize(n int) {
 	f.kept = kept
 }
 
-// forget is for entry i when it comes to main.
+// forget forgets what kept has of the slot of entry i, which comes to main.
 func (f *fading) forget(i uint32) {
 	if i%fadingEvery == 0 {
 		f.kept[i/fadingEvery] = 0
@@ -36,7 +37,7 @@ func (f *fading) forget(i uint32) {
 }
 
 // count notes that eviction has met entry i of the sample, which has mark marks. It reports
-// whether the entry was used since the last pass.
+// whether the entry was used since the last pass, as only a use adds marks.
 func (f *fading) count(i uint32, mark uint8) (used bool) {
 	kept := f.kept[i/fadingEvery]
 	used = mark > kept&maxMark
@@ -49,7 +50,7 @@ func (f *fading) count(i uint32, mark uint8) (used bool) {
 	return used
 }
 
-// fade takes one mark or all from entry i of main, which has some.
+// fade takes one mark or all from entry i of main, which has a mark.
 func (a *Adaptive) fade(i uint32) {
 	f := &a.fading
 	switch mark := a.marks.get(i); {
@@ -76,18 +77,18 @@ func (a *Adaptive) evictsMain(i uint32) {
 	a.met()
 }
 
-// met counts an entry that eviction has met in main, and decides anew once in a revolution of
-// main. It halves the counts then: earlier revolutions count less and less.
+// met counts an entry that eviction has met in main. When it has met as many as main has, which is
+// a revolution, it decides anew, and halves the counts: earlier revolutions count less and less.
 func (a *Adaptive) met() {
 	f := &a.fading
 	if f.met++; f.met < a.len[main] {
 		return
 	}
-	// Each idle entry had its slot for a revolution, in which used/idle hits came. For recent
-	// slots more main would have had the keys that came back in a revolution, again/2, as again
-	// sums up to two of them. Old marks bring too little if the slots brought less than a quarter
-	// of that. Entries lose all marks if they do twice in a row: a loop that has just ended says
-	// so too.
+	// A slot of an idle entry had used/idle hits in a revolution. With recent more slots main would
+	// have had about again/2 more hits: again adds up to two revolutions, because it is halved.
+	// That is again/2/recent for each slot. Old marks are worse if they brought less than a quarter
+	// of that. One such decision may come from a loop that has just ended, so only two in a row
+	// make entries lose all marks.
 	recent := share(a.slots, recentPercent)
 	worse := f.idle >= minIdle && int64(f.used)*int64(recent)*8 < int64(f.again)*int64(f.idle)
 	f.all, f.worse = worse && f.worse, worse

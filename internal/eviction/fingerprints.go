@@ -1,7 +1,7 @@
 package eviction
 
-// A fingerprint is 16 bits of a hash. A word has four of them; 0 is none. Each comparison
-// mistakes a key for another with a probability of 1/65,535.
+// A fingerprint is 16 bits of a hash. A word has four of them, where 0 means none. Each comparison
+// mistakes one key for another with a probability of 1/65,535.
 const (
 	width    = 16
 	perWord  = 4
@@ -10,8 +10,9 @@ const (
 	allLower = 0x7fff7fff7fff7fff    // all bits of every fingerprint but the highest
 )
 
-// The keys of a shard share bits of their hashes from bit 8 on, and those of a row the
-// highest bits. So a fingerprint is bits 16 to 31, and the bits above choose the row.
+// The hashes of the keys of a shard have the same bits from bit 8 on, as these choose the shard,
+// and the hashes of a row have the same highest bits. So a fingerprint is bits 16 to 31, and the
+// bits above choose the row.
 
 func fingerprint(h uint64) uint64 { return max(1, h>>16&(1<<width-1)) }
 
@@ -24,5 +25,5 @@ func match(word, f uint64) uint64 {
 	return ^((diff&allLower + allLower) | diff | allLower)
 }
 
-// push adds a fingerprint to a word as the lowest, and drops the highest.
+// push returns a word with a fingerprint added as the lowest, and without the highest.
 func push(word, f uint64) uint64 { return word<<width | f }

@@ -2,14 +2,13 @@ package eviction
 
 import mathbits "math/bits"
 
-// A row has sixteen fingerprints of keys that share it, the latest in the lowest bits of
-// the first word.
+// A row has the fingerprints of sixteen keys, the latest in the lowest bits of the first word.
 type row [4]uint64
 
 const perRow = len(row{}) * perWord
 
-// A ghost remembers the keys added last, by their fingerprints. Keys spread evenly over the
-// rows, so the position of a key in its row tells its age: how many keys were added since,
+// A ghost remembers the keys that were added last, by their fingerprints. Keys spread evenly over
+// the rows, so the position of a key in its row tells its age: how many keys were added since then
 // to all rows.
 type ghost []row
 
@@ -44,17 +43,17 @@ func (g ghost) take(h uint64) (age int) {
 }
 
 // A recent remembers a sample of the keys that each queue evicted last. A row has four
-// fingerprints of each queue. The sample is small, so that the rows stay in the processor's
+// fingerprints for each queue. The sample is small, so that the rows stay in the processor's
 // cache.
 type recent struct {
 	rows [][queues]uint64
 	mask uint64 // the bits of a hash that are 0 if its key is in the sample
 }
 
-// minSample is the least number of keys of a queue in a sample of many.
+// minSample is how many keys of a queue are in the sample at least, if there are so many.
 const minSample = 16
 
-// newRecent returns a recent that samples the last n keys of each queue: each key in the
+// newRecent returns a recent that samples the last n keys of each queue. Each key in the
 // sample stands for a power of two of them.
 func newRecent(n int) recent {
 	every := 1
@@ -80,7 +79,7 @@ func (r *recent) add(q uint32, h uint64) {
 }
 
 // take forgets a key with hash h and returns the queue that evicted it, or small if both
-// did.
+// did. It returns false if it does not remember the key.
 func (r *recent) take(h uint64) (q uint32, ok bool) {
 	row, f := &r.rows[rowOf(h, len(r.rows))], fingerprint(h)
 	for q := range row {

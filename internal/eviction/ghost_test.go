@@ -20,7 +20,7 @@ func TestRecentIsASample(t *testing.T) {
 		a.Resize(n)
 		a.push(test.q, firstEntry)
 		before := a.target
-		a.Spare(0, test.h)
+		a.Promote(0, test.h)
 		a.Remove(0)
 		a.Insert(0, test.h)
 		a.Remove(0)
@@ -31,7 +31,7 @@ func TestRecentIsASample(t *testing.T) {
 	}
 }
 
-// TestSampleOfRecent: a sample has 16 keys of a queue or more.
+// TestSampleOfRecent: a sample has at least 16 keys of a queue.
 func TestSampleOfRecent(t *testing.T) {
 	for _, test := range []struct{ keys, each, rows int }{{3, 1, 1}, {31, 1, 7}, {32, 2, 4}, {1250, 64, 4}, {40_000, 2048, 4}} {
 		r := newRecent(test.keys)

@@ -139,7 +139,7 @@ func (c *testCache) hits(trace []uint64, limit uint32, weigh func(key uint64) ui
 
 func (c *testCache) evict() {
 	i, _ := c.Victim()
-	for c.Spare(i, hashOf(c.keys[i])) {
+	for c.Promote(i, hashOf(c.keys[i])) {
 		i, _ = c.Victim()
 	}
 	c.Remove(i)

@@ -26,7 +26,7 @@ func TestLooksAhead(t *testing.T) {
 				if !seen[i] {
 					t.Errorf("entry %d is evicted, and Ahead did not return it", i)
 				}
-				p.Spare(i, hashOf(uint64(i)))
+				p.Promote(i, hashOf(uint64(i)))
 				p.Remove(i)
 			}
 			if ahead < 90 || ahead > 90+lookahead {
@@ -57,7 +57,7 @@ func TestAdaptiveLooksAheadInMain(t *testing.T) {
 		if !seen[i] {
 			t.Fatalf("entry %d is evicted after %d others, and Ahead did not return it", i, n)
 		}
-		a.Spare(i, hashOf(uint64(i)))
+		a.Promote(i, hashOf(uint64(i)))
 		a.Remove(i)
 	}
 }
@@ -73,7 +73,7 @@ func TestDoesNotAllocate(t *testing.T) {
 			key = (key + 1) % 150
 			p.Prefetch(p.Ahead())
 			i, _ := p.Victim()
-			if p.Spare(i, hashOf(key+1)) {
+			if p.Promote(i, hashOf(key+1)) {
 				i, _ = p.Victim()
 			}
 			p.Remove(i)

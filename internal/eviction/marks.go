@@ -2,19 +2,18 @@ package eviction
 
 import "sync/atomic"
 
-// maxMark is what two bits hold: eviction passes over an entry at most this often without
-// another hit.
+// maxMark is the most that two bits hold, and so how often eviction passes over an entry at most
+// without another hit.
 const maxMark = 3
 
-// Marks has a two-bit counter per entry, sixteen to a word. So the marks of a whole shard
-// stay in the processor's cache while its entries do not.
+// Marks has a counter of two bits for each entry, sixteen to a word. So the marks of a whole shard
+// stay in the processor's cache, though its entries do not.
 type Marks struct{ words []uint32 }
 
 const marksPerWord = 16
 
-// Mark notes a hit of entry i: eviction passes it over once more, up to three times. It
-// writes nothing for an entry that has three marks, so that readers of a hot entry share
-// its cache line.
+// Mark notes a hit of entry i: eviction passes over it once more, up to three times. Mark writes
+// nothing if the entry has three marks, so that all readers of a hot entry share the cache line.
 //
 // Mark may be called by any number of goroutines at once, but not concurrently with a
 // method of the [Policy] that has the marks. If another goroutine changes the word at the

@@ -130,7 +130,7 @@ func orderModel(t *rapid.T) {
 	})
 }
 
-// TestVictimIsBounded: an eviction after reads alone moves on at most maxMoves entries.
+// TestVictimIsBounded: an eviction after reads alone moves at most maxMoves entries to the newest end.
 func TestVictimIsBounded(t *testing.T) {
 	const n = 10_000
 	o := new(Order)

@@ -7,17 +7,16 @@ package eviction
 //
 // Light entries stay longer. In main an entry lighter than the mean loses its marks more
 // slowly: at half the mean, every second one keeps its mark. Its key may also come back later
-// and still challenge main. So a byte has more hits, as in GreedyDual-Size-Frequency
+// and still challenge main. So each byte has more hits, as in GreedyDual-Size-Frequency
 // (Cherkasova, "Improving WWW Proxies Performance with Greedy-Dual-Size-Frequency Caching
-// Policy", 1998). Entries heavier than the mean count like those of the mean weight. They have
-// most of the bytes: evicting them sooner would lose more hits, in bytes, than it gains in
-// number.
+// Policy", 1998). Entries heavier than the mean count as if they had the mean weight. They have
+// most of the bytes: if they were evicted sooner, hits would be more by number, but fewer by bytes.
 
-// An entry counts as at least the mean weight divided by maxLightness. If it counted as less,
-// tiny entries would keep their marks long after their last use.
+// Every entry counts as at least the mean weight divided by maxLightness. Otherwise tiny entries
+// would keep their marks long after their last use.
 const maxLightness = 4
 
-// Weigh sets the weights of the entries, if their owner limits the weight: entry i has
+// Weigh sets the weights of the entries, if their owner limits the weight: entry i weighs
 // weights[i]. The slice stays the owner's. See [Policy].
 func (a *Adaptive) Weigh(weights []uint32) { a.weights = weights }
 
@@ -26,15 +25,15 @@ func (a *Adaptive) Reweigh(i, weight uint32) {
 	a.weight[a.queueOf(i+firstEntry)] += uint64(weight) - uint64(a.weights[i])
 }
 
-// count adds the weight of entry i to that of queue q, or subtracts it if sign is -1.
+// count adds the weight of entry i to that of queue q, or subtracts it if the sign is -1.
 func (a *Adaptive) count(q, i uint32, sign int64) {
 	if a.weights != nil {
 		a.weight[q] += uint64(sign * int64(a.weights[i]))
 	}
 }
 
-// smallLen returns the length of small to compare with the target. With weights it is the
-// weight of small, in entries of the mean weight.
+// smallLen returns the length of small, to be compared with the target. With weights it is how
+// many entries of the mean weight would weigh as much as small.
 func (a *Adaptive) smallLen() int {
 	if a.weights == nil || a.len[small] == 0 {
 		return a.len[small]
@@ -42,8 +41,8 @@ func (a *Adaptive) smallLen() int {
 	return int(a.weight[small] / a.meanWeight())
 }
 
-// slack returns by how many entries small may exceed its target. Beyond it main has less than
-// its share, and admits every key that came back. The slack is more with weights, as the
+// slack returns by how many entries small may exceed its target. If small is longer, main has less
+// than its share, and admits every key that came back. With weights the slack is larger, as the
 // number of entries varies.
 func (a *Adaptive) slack() int {
 	if a.weights == nil {
@@ -64,8 +63,8 @@ func (a *Adaptive) weightOf(i uint32) (weight, mean uint64) {
 }
 
 // takeMark reports whether entry i of queue q has a mark. It lowers the mark in small, and fades
-// the entry in main: with weights only when the marked entries that it has passed over weigh the
-// mean together.
+// the entry in main. With weights it fades an entry of main only when the marked entries that it
+// has passed over since then weigh as much as the mean together.
 func (a *Adaptive) takeMark(q, i uint32) bool {
 	if q == small {
 		return a.marks.take(i)
@@ -84,8 +83,8 @@ func (a *Adaptive) takeMark(q, i uint32) bool {
 	return true
 }
 
-// youth returns the age at which the key of entry i came back. The age of a light entry
-// counts in proportion to its weight.
+// youth returns the age at which the key of entry i came back, less for a light entry, in
+// proportion to its weight.
 func (a *Adaptive) youth(i uint32, age int) int64 {
 	if a.weights == nil {
 		return int64(age)

@@ -12,12 +12,12 @@ import (
 	"unsafe"
 )
 
-// A Hasher hashes keys with random seeds of its own, so that keys that collide in one do not in
-// another. Make one with [New] or [FromFunc]. It is safe for concurrent use.
+// A Hasher hashes keys with random seeds of its own, so that keys which collide in one do not
+// collide in another. Make one with [New] or [FromFunc]. It is safe for concurrent use.
 type Hasher[K comparable] struct {
-	word bool // keys are integers of 64 bits, which mix hashes
-	a, b uint64
-	hash func(key K) uint64 // for the others
+	word bool               // keys are integers of 64 bits, which mix hashes
+	a, b uint64             // seeds of mix
+	hash func(key K) uint64 // for other keys
 
 	fallible bool // some keys cannot be hashed, or do not equal themselves
 }
@@ -35,8 +35,8 @@ func New[K comparable]() Hasher[K] {
 // FromFunc returns a Hasher that uses the given function. Tests use it to make keys collide.
 func FromFunc[K comparable](hash func(key K) uint64) Hasher[K] { return Hasher[K]{hash: hash} }
 
-// Hash returns the hash of a key. As a map does, it panics if an interface in the key
-// holds a value that cannot be hashed; the panic names the type.
+// Hash returns the hash of a key. Like a map, it panics if an interface in the key
+// holds a value that cannot be hashed, and names the type.
 func (h *Hasher[K]) Hash(key K) uint64 {
 	if hash, ok := h.Word(key); ok {
 		return hash
@@ -44,7 +44,7 @@ func (h *Hasher[K]) Hash(key K) uint64 {
 	return h.hash(key)
 }
 
-// Word is Hash of a key that is an integer of 64 bits; for another it returns false. Unlike
+// Word is Hash if keys are integers of 64 bits, and otherwise returns false. Unlike
 // Hash it is inlined, which saves one of the 18 nanoseconds of a Get.
 func (h *Hasher[K]) Word(key K) (hash uint64, ok bool) {
 	if h.word {
@@ -76,9 +76,8 @@ func hashOf[K comparable](t reflect.Type) func(key K) uint64 {
 
 func integer(t reflect.Type) bool { return reflect.Int <= t.Kind() && t.Kind() <= reflect.Uintptr }
 
-// Try is Hash with an error for a key that could not be found again: one that cannot
-// be hashed, whose type the error names, or one that does not equal itself, such as
-// NaN or a struct that contains it.
+// Try is Hash, but returns an error if the key cannot be hashed, or does not equal itself and so
+// could not be found again: see Reflexive.
 func (h *Hasher[K]) Try(key K) (uint64, error) {
 	if h.fallible {
 		return h.try(key)
@@ -94,7 +93,7 @@ func (h *Hasher[K]) Check(key K) {
 }
 
 // Reflexive reports whether a key equals itself. NaN does not, nor does a struct that
-// contains it: such a key could be stored, but never found again.
+// contains NaN: such a key could be stored, but never found again.
 func (h *Hasher[K]) Reflexive(key K) bool { return !h.fallible || key == key }
 
 func (h *Hasher[K]) try(key K) (hash uint64, err error) {

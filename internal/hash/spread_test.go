@@ -6,7 +6,7 @@ import (
 )
 
 // TestSpread puts integers that are anything but random into buckets by every eight
-// bits of their hash. They must spread as if they were: chi-squared within eight
+// bits of their hash. They must spread as random ones do: chi-squared within eight
 // standard deviations.
 func TestSpread(t *testing.T) {
 	const n = 1 << 16
@@ -50,8 +50,8 @@ func everyFourthBit(i uint64) (x uint64) {
 	return x
 }
 
-// TestNoCollisions: integers that differ have hashes that differ. Of some million
-// pairs of random ones none would be the same either.
+// TestNoCollisions: integers that differ have hashes that differ. A million or so
+// pairs of random hashes would all differ too.
 func TestNoCollisions(t *testing.T) {
 	h := New[uint64]()
 	seen := map[uint64]uint64{}

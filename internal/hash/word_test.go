@@ -10,8 +10,8 @@ func TestSeedsOfIntegers(t *testing.T) {
 	}
 }
 
-// TestShortIntegers: only what has 64 bits is read as a word, or else what lies
-// beside a key would go into its hash.
+// TestShortIntegers: only integers of 64 bits are read as a word. Otherwise the memory beside a key
+// would go into its hash.
 func TestShortIntegers(t *testing.T) {
 	for name, word := range map[string]bool{
 		"int8":   New[int8]().word,

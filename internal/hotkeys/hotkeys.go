@@ -1,15 +1,14 @@
-// Package hotkeys finds the keys that were looked up most often recently.
+// Package hotkeys finds the keys that were looked up most often in the last half minute or so.
 //
 // It runs the Space-Saving algorithm (Metwally, Agrawal and El Abbadi, "Efficient
 // Computation of Frequent and Top-k Elements in Data Streams", ICDT 2005) on a sample
-// of the stream. There is a fixed number of counters. A key without one takes over the
-// counter with the least count and keeps that count, which bounds by how much the key
-// is then overcounted. With n counters, a key with a share above 1/n of the sample
-// always has a counter.
+// of the stream. There is a fixed number of counters. A key without a counter takes over the
+// one with the least count, and that count with it: by no more is the key overcounted. With n
+// counters, a key with a share above 1/n of the sample always has a counter.
 //
 // All counts are halved every ten seconds, so that a lookup half a minute ago weighs an
-// eighth of one now. The sample is as large as the stream allows: all of a slow one, and one
-// key in 32 of a fast one. A key in the sample stands for as many keys as the sample skips.
+// eighth of one now. The sample has all keys of a slow stream, and one in 32 of a fast one. A key
+// in the sample counts for those that the sample leaves out too.
 //
 // The strings in the keys of all counters take at most 8 MB: a key with more than its part of
 // that gets no counter, and so is never among the hottest.
@@ -27,13 +26,13 @@ import (
 )
 
 const (
-	// At most one key in maxEvery is counted. The others cost a random number.
+	// At least one key in maxEvery is counted. The others only cost a random number.
 	maxEvery = 32
 
-	// enough is how many keys should be counted between two halvings.
-	enough = 4096
+	// sampleSize is how many keys should be counted between two halvings.
+	sampleSize = 4096
 
-	// countersPerKey is the number of counters for each key that Top may return.
+	// countersPerKey is how many counters there are for each key that Top may return.
 	// With n counters in all, the error of a share is at most 1/n.
 	countersPerKey = 8
 	minCounters    = 128
@@ -44,13 +43,13 @@ const (
 // A Sketch counts keys. It is safe for concurrent use. Make one with [New].
 type Sketch[K comparable] struct {
 	keys  int           // the most that Top returns
-	most  int           // the most bytes of strings in a key; 0 if keys have none
-	every atomic.Uint32 // one key in every is counted; changes under mu
+	bytes int           // the most that the strings in a key have; 0 if keys have no strings
+	every atomic.Uint32 // one key in so many is counted; changes under mu
 
 	mu       sync.Mutex // guards the fields below
 	counters counters[K]
 	byKey    map[K]*counter[K]
-	total    uint64 // keys counted, and those for which they stand
+	total    uint64 // the sum of all weights
 	sampled  int    // keys counted since the last halving
 	halved   time.Time
 	closed   bool
@@ -66,14 +65,14 @@ func New[K comparable](n int) *Sketch[K] {
 		halved:   time.Now(),
 	}
 	if hasStrings(reflect.TypeFor[K]()) {
-		s.most = maxBytes / size
+		s.bytes = maxBytes / size
 	}
 	s.every.Store(1)
 	return s
 }
 
 // Add counts a key if it is in the sample. The key must equal itself. Add never waits:
-// a key that is added while another is being counted is left out of the sample.
+// while another key is being counted, it leaves this one out of the sample.
 func (s *Sketch[K]) Add(key K) {
 	every := s.every.Load()
 	if every > 1 && rand.Uint32()%every != 0 || !s.mu.TryLock() {
@@ -87,16 +86,16 @@ func (s *Sketch[K]) Add(key K) {
 }
 
 // count counts a key with a weight. s.mu must be held.
-func (s *Sketch[K]) count(key K, many uint64) {
-	if s.sampled++; s.sampled >= enough && s.every.Load() < maxEvery {
+func (s *Sketch[K]) count(key K, weight uint64) {
+	if s.sampled++; s.sampled >= sampleSize && s.every.Load() < maxEvery {
 		s.every.Store(s.every.Load() * 2)
 		s.sampled = 0
 	}
-	s.total += many
+	s.total += weight
 	c := s.byKey[key]
 	switch {
 	case c != nil:
-	case s.most > 0 && bytesOf(reflect.ValueOf(key)) > s.most:
+	case s.bytes > 0 && bytesOf(reflect.ValueOf(key)) > s.bytes:
 		return
 	case len(s.counters) < cap(s.counters):
 		c = &counter[K]{key: key}
@@ -108,19 +107,19 @@ func (s *Sketch[K]) count(key K, many uint64) {
 		c.key, c.over = key, c.count
 		s.byKey[key] = c
 	}
-	c.count += many
+	c.count += weight
 	heap.Fix(&s.counters, c.place)
 }
 
-// halve halves all counts once for each half-life since it last did, which keeps the
-// order of the heap. It must be called with s.mu held.
+// halve halves all counts once for each half-life that has ended since it last did. That keeps the
+// order of the heap. s.mu must be held.
 func (s *Sketch[K]) halve(now time.Time) {
 	times := int(now.Sub(s.halved) / halfLife)
 	if times <= 0 {
 		return
 	}
 	s.halved = s.halved.Add(time.Duration(times) * halfLife)
-	if every := s.every.Load(); every > 1 && s.sampled < enough/2/times {
+	if every := s.every.Load(); every > 1 && s.sampled < sampleSize/2/times {
 		s.every.Store(every / 2)
 	}
 	s.sampled = 0
@@ -132,15 +131,14 @@ func (s *Sketch[K]) halve(now time.Time) {
 	}
 }
 
-// A Key is a key and its share of the keys counted recently, from 0 to 1: a lower
-// bound.
+// A Key is a key and a lower bound of its share in recent lookups, from 0 to 1.
 type Key[K comparable] struct {
 	Key   K
 	Share float64
 }
 
-// Top returns the hottest keys, the hottest first: at most the n of [New], and only
-// keys that were certainly added.
+// Top returns the hottest keys, the hottest first. They are at most the n of [New], and all of them
+// were certainly added.
 func (s *Sketch[K]) Top() []Key[K] {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -157,7 +155,7 @@ func (s *Sketch[K]) Top() []Key[K] {
 	return top
 }
 
-// Hottest returns the share of the hottest key, as Top does, and 0 if there is none.
+// Hottest returns the share of the hottest key, as Top does, or 0 if there is none.
 func (s *Sketch[K]) Hottest() (share float64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -174,7 +172,7 @@ func (s *Sketch[K]) share(c *counter[K]) float64 {
 	return float64(c.count-c.over) / float64(s.total)
 }
 
-// Close drops all keys, and ignores those added later.
+// Close drops all keys. Keys that are added later are ignored.
 func (s *Sketch[K]) Close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -190,7 +188,7 @@ type counter[K comparable] struct {
 	place int    // in the heap
 }
 
-// counters are a heap by count, the least on top.
+// counters are a heap with the least count on top.
 type counters[K comparable] []*counter[K]
 
 func (h counters[K]) Len() int           { return len(h) }
@@ -206,5 +204,5 @@ func (h *counters[K]) Push(c any) {
 	*h = append(*h, c.(*counter[K]))
 }
 
-// Pop is not used: a counter is taken over, never removed.
+// Pop is never called: counters are taken over, but not removed.
 func (h *counters[K]) Pop() any { panic("hotkeys: a counter is never removed") }

@@ -152,7 +152,7 @@ func TestGuaranteesAreKept(t *testing.T) {
 	}
 }
 
-// TestHalving: what was hot half a minute ago gives way to what is.
+// TestHalving: keys that were hot half a minute ago give way to those that are hot now.
 func TestHalving(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := New[int](1)
@@ -231,8 +231,8 @@ func TestMemoryIsBounded(t *testing.T) {
 	}
 }
 
-// TestAddSamples: of a slow stream all keys are counted, of a fast one a part that stands
-// for all, and of one that becomes slow soon all again.
+// TestAddSamples: all keys of a slow stream are counted, and a part of a fast stream, which stands
+// for all. When the stream becomes slow, soon all are counted again.
 func TestAddSamples(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := New[int](1)
@@ -297,7 +297,7 @@ func TestConcurrentUse(t *testing.T) {
 	s.Close()
 }
 
-// TestKeysAreLetGo when another takes over their counter, and by Close.
+// TestKeysAreLetGo: a key is let go when another takes over its counter, and by Close.
 func TestKeysAreLetGo(t *testing.T) {
 	s := New[*[64]byte](1)
 	var freed atomic.Int64

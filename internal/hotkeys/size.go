@@ -2,7 +2,7 @@ package hotkeys
 
 import "reflect"
 
-// maxBytes bounds the strings in the keys of all counters.
+// maxBytes is the most that the strings in the keys of all counters have.
 const maxBytes = 8 << 20
 
 // hasStrings reports whether keys of a type may hold strings.

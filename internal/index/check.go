@@ -2,10 +2,9 @@ package index
 
 import "fmt"
 
-// Check returns an error unless the index has exactly the given slots, each
-// under its hash, where a search for that hash finds it, with its distance from home,
-// and every group counts correctly the keys that passed over it. It is for tests, and
-// slow.
+// Check returns an error unless the index has exactly the given slots, each where a search for
+// its hash finds it and with its distance from home, and every group has the right counts of the
+// keys that passed over it. It is for tests, and slow.
 func (x *Index) Check(hashes map[uint32]uint64) error {
 	passed := make([][classes]uint64, len(x.groups))
 	seen := map[uint32]bool{}

@@ -5,10 +5,10 @@ import "math/bits"
 const (
 	low   = 0x0101010101010101 // the lowest bit of every byte
 	lanes = 0x7f7f7f7f7f7f7f7f // all bits of every byte but the highest
-	tags4 = 1<<32 - 1          // the tags in group.tags[1]
+	tags4 = 1<<32 - 1          // the tags in Group.tags[1]
 
 	classes = 8  // of tags, by their lowest bits
-	many    = 15 // the greatest count; a count that has reached it stays
+	many    = 15 // the greatest count, at which a count stays
 )
 
 // A Group is twelve cells.
@@ -18,7 +18,7 @@ type Group struct {
 	// class that passed over the group. Tag 0 is an empty cell.
 	tags [2]uint64
 
-	// Each a slot number and, in the four bits above, the distance of the key from home.
+	// Each has a slot number and, in the four bits above, the distance of the key from home.
 	slots [cells]uint32
 }
 
@@ -28,8 +28,8 @@ func tag(h uint64) uint64 { return max(h&0xff, 1) }
 // class returns the class of a tag.
 func class(tag uint64) uint64 { return tag % classes }
 
-// Passed reports whether a key with hash h may have passed over g to a later group,
-// because it was full.
+// Passed reports whether a key with hash h may be in a later group, because it passed over g when g
+// was full.
 func (g *Group) Passed(h uint64) bool { return g.passed(class(tag(h))) != 0 }
 
 // passed returns how many keys of a class passed over g.
@@ -49,10 +49,11 @@ func (g *Group) unpass(class uint64) {
 	}
 }
 
-// passers returns the classes of which keys passed over g.
+// passers returns the classes that have keys which passed over g.
 func (g *Group) passers() classSet { return classSet(g.tags[1] >> 32) }
 
-// A classSet is a set of classes, with a count of four bits for each, which is not zero.
+// A classSet is a set of classes. It has four bits for each class, which are zero if the class is
+// not in the set.
 type classSet uint32
 
 // class returns the first class of s.
@@ -70,8 +71,8 @@ func (g *Group) put(c uint, tag uint64, i, distance uint32) {
 // clear empties cell c.
 func (g *Group) clear(c uint) { g.tags[c/8] &^= 0xff << (c % 8 * 8) }
 
-// passer returns a cell with a key of a class that is at least steps strides from home, but
-// not far.
+// passer returns a cell with a key of a class whose distance from home is at least steps, but
+// less than far. It returns false if there is none.
 func (g *Group) passer(class uint64, steps uint32) (c uint, ok bool) {
 	for m := g.matchBits(class, classes-1); m != 0; m = m.Next() {
 		c := m.cell()

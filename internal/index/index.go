@@ -7,15 +7,15 @@ const (
 	cells = 12 // in a group
 
 	// At most maxLoad in maxLoadOf cells are in use. At that load one key in twenty is outside
-	// its home group. At 17 in 20 one in ten is: an eviction takes a fifth longer, for 0.8 bytes
-	// less per key.
+	// its home group. At 17 in 20 it would be one in ten: an eviction would take a fifth longer,
+	// and a key 0.8 bytes less.
 	maxLoad, maxLoadOf = 15, 20
 
 	// MaxSlots is how many slot numbers there are: a cell keeps 28 bits of one.
 	MaxSlots = 1 << slotBits
 	slotBits = 28
 
-	// far is the greatest distance that a cell keeps, also for keys farther from home.
+	// far is the distance that a cell keeps for all keys that are so far from home or farther.
 	far = 1<<(32-slotBits) - 1
 )
 
@@ -24,26 +24,26 @@ const (
 // tag, and the slot number; the key itself is only in the entry, where the
 // caller compares it. Make one with [New].
 //
-// A key is in its home group or, if that is full, in another: the eight classes of tags
-// go on from there with strides of their own, to the first group that has room. Every
-// group counts the keys of each class that passed over it. A lookup goes on to the next
+// A key is in its home group or, if that is full, in another. Each of the eight classes of tags
+// has its own stride, by which its keys go on from home to the first group that has room. Every
+// group counts, for each class, the keys that passed over it. A lookup goes on to the next
 // group only while that count is not zero, as in F14 (Bronson and Shi, "Open-sourcing F14
 // for faster, more memory-efficient hash tables", 2019), and a deletion decrements it. So
 // there are no tombstones, and no rehash to get rid of them.
 //
 // A deletion that makes room in a group brings back a key that passed over it. For that,
 // a cell keeps how far its key is from home. Otherwise, in a full cache where keys come
-// and go, 15 in a hundred would be outside their home groups after a while.
+// and go, 15 keys in a hundred would be outside their home groups after a while.
 //
 // The index uses bits 0 to 7 and 32 to 63 of a hash. The bits between are free, for
 // example to choose among several indexes. An Index is not safe for concurrent use, but
 // any number of goroutines may search it while none changes it.
 type Index struct {
-	groups []Group // an odd number, so that each of the strides leads to all
+	groups []Group // an odd number, so that each stride leads to all of them
 }
 
-// New returns an empty index with room for n slots, at most [MaxSlots]. For another size,
-// make a new index and insert all slots again.
+// New returns an empty index with room for n slots, at most [MaxSlots]. An index does not grow: for
+// another size, make a new one and insert all slots again.
 func New(n int) Index {
 	if n > MaxSlots {
 		panic(fmt.Sprintf("index: room for %d slots, want at most %d", n, MaxSlots))
@@ -74,9 +74,9 @@ var noRoom = make([]Group, 1)
 // saves 4.5 of the 7 ns of a lookup, the main part of a Get.
 func (x *Index) Home(h uint64) *Group { return &x.groups[x.home(h)] }
 
-// FindPassed searches the groups after Home for a slot under hash h for which the
-// function is returns true. It calls is for every slot with that hash until then, and
-// for a few with another hash.
+// FindPassed searches the groups after Home for a slot under hash h for which is returns
+// true. Until it has found one, it calls is for every slot with that hash, and
+// for a few with other hashes.
 func (x *Index) FindPassed(h uint64, is func(i uint32) bool) (i uint32, ok bool) {
 	g, t := x.home(h), tag(h)
 	for range x.groups { // at most, as keys may have passed over every one of them
@@ -94,11 +94,11 @@ func (x *Index) FindPassed(h uint64, is func(i uint32) bool) (i uint32, ok bool)
 	return 0, false
 }
 
-// PrefetchHome reads the home group of h, as Prefetch does the groups that a removal needs.
+// PrefetchHome reads the home group of h. Its result must be used, like that of Prefetch.
 func (x *Index) PrefetchHome(h uint64) uint64 { return x.groups[x.home(h)].tags[1] }
 
 // Prefetch reads the groups that a removal of h probably needs, so that a removal soon after
-// does not wait for memory. The result means nothing, but must be used, as otherwise the
+// does not wait for memory. The result means nothing, but must be used: otherwise the
 // compiler removes the reads.
 func (x *Index) Prefetch(h uint64) uint64 {
 	g := x.home(h)

@@ -11,18 +11,17 @@ import (
 	"unicode/utf8"
 )
 
-// replaced is what package json before Go 1.27 writes for bytes that are not UTF-8; since then it
-// writes the character U+FFFD. A string that has this character is written with it by both.
+// replaced is what package json before Go 1.27 writes for bytes that are not UTF-8. Since then it
+// writes the character U+FFFD, as both do for a string that has this character.
 var replaced = []byte(`\ufffd`)
 
-// Replaced reports whether bytes that are not UTF-8 may have been replaced in what package json has
-// written.
+// Replaced reports whether package json may have replaced bytes that are not UTF-8 when it wrote b.
 func Replaced(b []byte) bool {
 	return bytes.Contains(b, replaced) || bytes.ContainsRune(b, utf8.RuneError)
 }
 
-// MayChange reports whether a type has values that package json changes, but for strings that are
-// not UTF-8.
+// MayChange reports whether a type has values that package json changes. It does not count strings
+// that are not UTF-8.
 func MayChange(t reflect.Type) bool { return mayChange(t, map[reflect.Type]bool{}) }
 
 func mayChange(t reflect.Type, seen map[reflect.Type]bool) bool {
@@ -49,8 +48,8 @@ func mayChange(t reflect.Type, seen map[reflect.Type]bool) bool {
 	return false
 }
 
-// canBeNull reports whether a type has a value that package json writes as null: a pointer to that
-// comes back as nil.
+// canBeNull reports whether a type has a value that package json writes as null. A pointer to such a
+// value comes back as nil.
 func canBeNull(t reflect.Type) bool {
 	switch t.Kind() {
 	case reflect.Pointer, reflect.Slice, reflect.Map, reflect.Interface:
@@ -67,7 +66,7 @@ func marshals(t reflect.Type) bool {
 	return t.Implements(reflect.TypeFor[json.Marshaler]()) || t.Implements(reflect.TypeFor[encoding.TextMarshaler]())
 }
 
-// sees reports whether package json looks at a field, or at those of an embedded struct.
+// sees reports whether package json looks at a field, or at the fields of an embedded struct.
 func sees(f reflect.StructField) bool {
 	embeds := f.Anonymous && (f.Type.Kind() == reflect.Struct || f.Type.Kind() == reflect.Pointer)
 	return (f.IsExported() || embeds) && f.Tag.Get("json") != "-"
@@ -76,10 +75,10 @@ func sees(f reflect.StructField) bool {
 var errNotUTF8 = errors.New("JSON would change a string that is not UTF-8: use []byte, or another codec")
 
 // Check returns an error if package json changes a string or a pointer in v, or if a value in an
-// interface would come back as another type. The value has no cycles, as package json has encoded it.
+// interface would come back as another type. v must have no cycles: package json has encoded it.
 func Check(v reflect.Value) error { return check(v, true) }
 
-// CheckStrings is Check for strings alone.
+// CheckStrings is Check of nothing but strings.
 func CheckStrings(v reflect.Value) error { return check(v, false) }
 
 // check is Check, or CheckStrings if all is not set.
@@ -124,7 +123,7 @@ func check(v reflect.Value, all bool) error {
 	return err
 }
 
-// checkInterface checks what an interface holds.
+// checkInterface checks the value in an interface.
 func checkInterface(v reflect.Value) error {
 	if v.IsNil() {
 		return nil

@@ -12,13 +12,13 @@
 // since the start, as a uvarint, and accesses one after the other. Each of them is
 //
 //	what     1 byte: the Op, plus 16 for a hit, 32 with a weight, 64 with a TTL
-//	delay    uvarint: microseconds since the previous access, or since the time of the block
+//	delay    uvarint: microseconds since the access before, or since the time of the block
 //	key      8 bytes, little-endian, not of a Clear: a keyed hash
 //	weight   uvarint, if it has one
 //	ttl      uvarint, if it has one: milliseconds, rounded up
 //
-// So each block can be read without those before it. A recording without an End was cut off,
-// which is an error like any other damage.
+// So a block can be read without those before it. A recording without an End was cut off, and
+// reading it is an error, as with any other damage.
 //
 // Keys are hashed with AES under a random key that is made for each recording and never
 // leaves the process: two recordings of one cache have nothing in common.
@@ -53,7 +53,7 @@ type Counters struct {
 	Hits   uint64 `json:"hits"`
 	Misses uint64 `json:"misses"`
 	Sets   uint64 `json:"sets"`
-	Limit  int    `json:"limit"` // at the time
+	Limit  int    `json:"limit"` // at that time
 }
 
 // An End has the counts at the end of a recording.
@@ -62,7 +62,7 @@ type End struct {
 	Last     Counters      `json:"last"`
 	Duration time.Duration `json:"duration_ns"`
 	Accesses uint64        `json:"accesses"` // in the recording
-	Lost     uint64        `json:"lost"`     // accesses left out, as the writer was too slow
+	Lost     uint64        `json:"lost"`     // accesses that are missing, as the writer was too slow
 }
 
 // An Op is the kind of an access.
@@ -117,8 +117,7 @@ func appendBlock(b []byte, kind byte, payload []byte) []byte {
 	return binary.LittleEndian.AppendUint32(b, crc32.Checksum(b[from:], castagnoli))
 }
 
-// appendAccess appends an access to a payload. delay is in microseconds since the previous
-// access.
+// appendAccess appends an access to a payload. delay is in microseconds since the access before.
 func appendAccess(b []byte, a Access, delay uint64) []byte {
 	what := byte(a.Op)
 	if a.Hit {
@@ -146,8 +145,7 @@ func appendAccess(b []byte, a Access, delay uint64) []byte {
 
 var errShort = errors.New("it ends within an access")
 
-// cutAccess reads the first access of a payload, up to the delay, and returns what
-// follows it.
+// cutAccess reads the first access of a payload, and returns its delay and what follows it.
 func cutAccess(b []byte) (a Access, delay uint64, rest []byte, err error) {
 	what := b[0]
 	a.Op, a.Hit = Op(what&opMask), what&hitBit != 0

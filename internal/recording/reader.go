@@ -16,8 +16,7 @@ import (
 func IsRecording(head []byte) bool { return strings.HasPrefix(string(head), magicFamily) }
 
 // Read reads a recording. It calls header first, and then access for each access in the order
-// of their times. An error says at which byte the recording is damaged. If access returns an
-// error, Read ends with that.
+// of their times. If access returns an error, Read ends with that. An error says at which byte.
 func Read(r io.Reader, header func(Header), access func(Access) error) (End, error) {
 	d := &decoder{in: r}
 	end, err := d.read(header, access)
@@ -119,7 +118,7 @@ func (d *decoder) block() (kind byte, err error) {
 	return head[0], nil
 }
 
-// json reads the payload, of a block of the wanted kind.
+// json reads the payload of a block, which must be of the wanted kind.
 func (d *decoder) json(kind, want byte, v any) error {
 	if kind != want {
 		return fmt.Errorf("the block is of kind %q: want %q", kind, want)

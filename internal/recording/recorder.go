@@ -14,12 +14,12 @@ import (
 )
 
 const (
-	// enough bytes wake the writer, and at most most bytes wait for it. Further accesses
-	// are lost, as no caller of the cache may wait for a disk or a network.
-	enough = 64 << 10
-	most   = 1 << 20
+	// wakeAt is how many pending bytes wake the writer. At most maxPending wait for it: further
+	// accesses are lost, as no caller of the cache may wait for a disk or a network.
+	wakeAt     = 64 << 10
+	maxPending = 1 << 20
 
-	// flushEvery is how long an access waits for the writer at most.
+	// flushEvery is the longest that an access waits for the writer to wake.
 	flushEvery = time.Second
 )
 
@@ -35,13 +35,13 @@ type Recorder struct {
 	scratch  [aes.BlockSize]byte
 	pending  []byte // the payload of the next block; empty if there is none
 	latest   uint64 // microseconds
-	spare    []byte // the next pending, while the writer has that one
+	unused   []byte // becomes pending while the writer has the other
 	accesses uint64
 	lost     uint64
 	ended    bool // further accesses are ignored
 }
 
-// NewRecorder returns a Recorder of one key in oneIn, which is at least 1, with new random
+// NewRecorder returns a Recorder of one key in oneIn, which must be at least 1, with new random
 // seeds.
 func NewRecorder(oneIn uint64) *Recorder {
 	secret := make([]byte, 16)
@@ -73,7 +73,7 @@ func (r *Recorder) Add(a Access) {
 	if r.ended {
 		return
 	}
-	if len(r.pending) > most-longestAccess {
+	if len(r.pending) > maxPending-longestAccess {
 		r.lost++
 		return
 	}
@@ -89,7 +89,7 @@ func (r *Recorder) Add(a Access) {
 	r.pending = appendAccess(r.pending, a, now-r.latest)
 	r.latest = now
 	r.accesses++
-	if before < enough && len(r.pending) >= enough {
+	if before < wakeAt && len(r.pending) >= wakeAt {
 		select {
 		case r.wake <- struct{}{}:
 		default: // the writer is awake
@@ -105,9 +105,8 @@ func (r *Recorder) hidden(h uint64) uint64 {
 	return binary.LittleEndian.Uint64(r.scratch[:])
 }
 
-// Run writes a recording to w until ctx ends, and then its End. It must be called once:
-// accesses added later are ignored. After an error of w it writes nothing more, and returns
-// the error.
+// Run writes a recording to w until ctx ends, and then its End. Call it only once: accesses that
+// are added after it are ignored. If w returns an error, Run writes nothing more and returns that.
 func (r *Recorder) Run(ctx context.Context, w io.Writer, h Header, counters func() Counters) error {
 	defer r.end()
 	h.Start = r.start
@@ -164,14 +163,14 @@ func (r *Recorder) writeUntil(ctx context.Context, w io.Writer) error {
 func (r *Recorder) flush(w io.Writer) error {
 	r.mu.Lock()
 	payload := r.pending
-	r.pending, r.spare = r.spare[:0], nil
+	r.pending, r.unused = r.unused[:0], nil
 	r.mu.Unlock()
 	var err error
 	if len(payload) > 0 {
 		_, err = w.Write(appendBlock(nil, kindAccesses, payload))
 	}
 	r.mu.Lock()
-	r.spare = payload
+	r.unused = payload
 	r.mu.Unlock()
 	return err
 }

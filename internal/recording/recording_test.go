@@ -250,8 +250,8 @@ func TestSlowWriter(t *testing.T) {
 		for i := range n {
 			r.Add(Access{Op: Get, Key: uint64(i)})
 		}
-		if len(r.pending) > most {
-			t.Errorf("%d bytes wait, want at most %d", len(r.pending), most)
+		if len(r.pending) > maxPending {
+			t.Errorf("%d bytes wait, want at most %d", len(r.pending), maxPending)
 		}
 		close(w.may)
 		cancel()

@@ -21,6 +21,8 @@ func inCallbackAt(n int) (in bool) {
 	return in
 }
 
+// TestInCallback: a callback is known at every depth. If this fails with a new version of Go, see
+// onStack.
 func TestInCallback(t *testing.T) {
 	depths := []int{1_000, 4_096, 10_000, 100_000}
 	for n := range 1200 { // across the sizes of the first two buffers
@@ -51,8 +53,8 @@ func TestInCallback(t *testing.T) {
 	})
 }
 
-// TestInLoad: a load is known however deep below Load, and in a callback too; and neither
-// outside nor in a goroutine that a load starts.
+// TestInLoad: a load is known however deep below RunAsLoad, and in a callback too; and neither
+// outside nor in a goroutine that a load starts. If this fails with a new version of Go, see onStack.
 func TestInLoad(t *testing.T) {
 	want := func(what string, want bool) {
 		for _, n := range []int{0, 1, 100, 1_000, 10_000} {
@@ -64,7 +66,7 @@ func TestInLoad(t *testing.T) {
 		}
 	}
 	want("outside", false)
-	Load(func() {
+	RunAsLoad(func() {
 		want("in a load", true)
 		if InCallback() {
 			t.Error("in a load: InCallback is true")
@@ -75,7 +77,7 @@ func TestInLoad(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		New(1, 0, call, never(t)).Push(0, func() {
 			want("in a callback", false)
-			Load(func() { want("in a load in a callback", true) })
+			RunAsLoad(func() { want("in a load in a callback", true) })
 		})
 	})
 }

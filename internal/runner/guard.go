@@ -11,8 +11,8 @@ type guard struct {
 	failed atomic.Uint64
 }
 
-// end is deferred by the caller of a function of the user. The caller sets *returned
-// afterwards. If the function panics, end recovers and the caller returns. A Goexit cannot
+// end is deferred by the caller of a user's function, which sets *returned once the function
+// has returned. If the function panics, end recovers and the caller returns. A Goexit cannot
 // be stopped: end counts it, and it goes on to the deferred functions further up.
 func (g *guard) end(returned *bool) {
 	if !*returned {
@@ -21,8 +21,7 @@ func (g *guard) end(returned *bool) {
 }
 
 // fail counts and reports a callback that did not return: it panicked with cause, or
-// called Goexit if cause is nil. fail must be called while the stack of the callback is
-// still there.
+// called Goexit if cause is nil. The stack of the callback must still be there.
 func (g *guard) fail(cause any) {
 	if cause == nil {
 		cause = ErrGoexit

@@ -45,8 +45,8 @@ type Pool struct {
 	start func() // body of a worker's goroutine; kept so that starting one does not allocate
 	guard guard  // around next, and around what Run is given
 
-	// workers is the number of goroutines that work, or are started and will. It
-	// is written with mu held, and read by Wake without.
+	// workers is the number of goroutines that work, or are about to start. It is written
+	// under mu, and read by Wake without.
 	workers atomic.Int64
 
 	mu      sync.Mutex
@@ -61,15 +61,15 @@ type Pool struct {
 // reports false if there is none. It is called without locks, by several goroutines
 // at once. If more work is left after its claim, it must call [Pool.Wake] before the
 // callback: the pool cannot see the moment between the two, and the callback may
-// block. The claim itself must not panic.
+// block. Claiming must not panic.
 //
 // ready reports whether next would find something. It is called at every Wake
 // that finds a worker missing, possibly with locks of the pool and of Wake's
 // caller held, so it must be cheap and take no lock: it loads atomics. It must
 // report true from before the Wake until the work has been claimed. It may
 // report true a moment longer, for example until a counter is decremented after the
-// claim; during that moment workers that find nothing call it in a loop. So work that
-// cannot be claimed yet must not be ready.
+// claim. During that moment workers that find nothing call it in a loop, so ready must
+// not report work that cannot be claimed yet.
 //
 // A panic in next or in Run is recovered and handed to report with the stack on
 // which it happened, and so is [ErrGoexit] when a callback ends its goroutine.
@@ -145,8 +145,8 @@ func (p *Pool) step() (found bool) {
 // leave counts out a worker that found nothing, and reports whether it has left:
 // it stays if there is work again.
 //
-// It must call ready after counting the worker out, as Wake loads the count after
-// ready became true, and in the same critical section.
+// It calls ready after it has counted the worker out, as Wake loads the count after
+// ready became true; and in the same critical section, so that the limit holds.
 func (p *Pool) leave() bool {
 	p.mu.Lock()
 	p.workers.Add(-1)
@@ -161,8 +161,8 @@ func (p *Pool) leave() bool {
 	return true
 }
 
-// signalIdle wakes the Drains that wait if the last worker or caller has been counted
-// out. It must be called with mu held, in the same critical section.
+// signalIdle wakes the waiting Drains if the last worker or caller has been counted
+// out. It must be called in that critical section of mu.
 func (p *Pool) signalIdle() {
 	if p.isIdle() && p.idle != nil {
 		close(p.idle)

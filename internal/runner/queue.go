@@ -1,20 +1,19 @@
 package runner
 
-// blockLen is the number of elements of a block. It trades the memory that an
-// idle queue keeps, at most two blocks, for one allocation per blockLen
-// elements of a burst.
+// blockLen is the number of elements of a block. A burst takes one allocation for each blockLen
+// elements, and an idle queue keeps at most two blocks.
 const blockLen = 32
 
 // queue is a first-in, first-out queue. The zero queue is empty and ready to
 // use. It has no lock.
 //
 // It is a list of blocks and not one ring buffer: a ring buffer that doubles copies
-// all its elements, and a push made under a cache's lock must not copy a million
-// events. A list of blocks also frees a burst's memory block by block, with no rule
-// for when to shrink.
+// all its elements, and a push under a cache's lock must not copy a million
+// events. A list of blocks also frees the memory of a burst block by block, and needs no
+// rule for when to shrink.
 type queue[E any] struct {
 	head, tail *block[E] // both nil until the first push, never nil after it
-	spare      *block[E] // at most one unused block, for the next push that needs one
+	unused     *block[E] // for the next push that needs a block; may be nil
 	front      int       // index of the oldest element in head
 	back       int       // index of the next free place in tail; front == back in one block: empty
 }
@@ -33,7 +32,7 @@ func (q *queue[E]) push(e E) {
 	q.back++
 }
 
-// pop removes the oldest element, and reports false when there is none.
+// pop removes the oldest element and returns it, or false if there is none.
 func (q *queue[E]) pop() (e E, ok bool) {
 	if q.head == nil || q.head == q.tail && q.front == q.back {
 		return e, false
@@ -50,8 +49,8 @@ func (q *queue[E]) pop() (e E, ok bool) {
 }
 
 func (q *queue[E]) addBlock() {
-	b := q.spare
-	q.spare = nil
+	b := q.unused
+	q.unused = nil
 	if b == nil {
 		b = new(block[E])
 	}
@@ -63,11 +62,11 @@ func (q *queue[E]) addBlock() {
 	q.tail, q.back = b, 0
 }
 
-// dropBlock removes the used-up head and keeps it as the spare. There is a block after
-// it: the last one is reused in place.
+// dropBlock removes the head, whose elements are used up, and keeps it as unused. There is a
+// block after it: the last one is reused in place.
 func (q *queue[E]) dropBlock() {
 	b := q.head
 	q.head, q.front = b.next, 0
 	b.next = nil
-	q.spare = b
+	q.unused = b
 }

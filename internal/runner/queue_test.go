@@ -19,11 +19,11 @@ func blocks[E comparable](t interface{ Fatalf(string, ...any) }, q *queue[E]) in
 			}
 		}
 	}
-	if q.spare != nil {
-		if q.spare.next != nil {
-			t.Fatalf("the spare block has a next block")
+	if q.unused != nil {
+		if q.unused.next != nil {
+			t.Fatalf("the unused block has a next block")
 		}
-		check(q.spare, 0, 0)
+		check(q.unused, 0, 0)
 	}
 	for b := q.head; b != nil; b = b.next {
 		from, to := 0, blockLen

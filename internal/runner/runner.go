@@ -35,9 +35,9 @@ import (
 //	                             running: key 7 -> chain | H | G |
 //	                                      key 9 -> none
 //
-// There is one queue, fifo, and each item leaves it once. Its order key is
-// looked at only then: if a callback of the same key is running, the item is
-// deferred to that key's chain, and the worker goes on to the next item. The
+// There is one queue, fifo, and each item leaves it once. Only then does a worker
+// look at the order key: if a callback of the same key is running, the worker
+// defers the item to that key's chain, and goes on to the next item. The
 // worker that ends a callback continues with the head of its key's chain, and
 // releases the key when the chain is empty. As every item of the key passes
 // through fifo, and then through the chain while the key is running, the order
@@ -56,12 +56,13 @@ import (
 //	there are at least as many such workers as items in fifo, or as many as
 //	the limit leaves beside the running callbacks
 //
-// and no item is left behind. The number of workers is a plain counter under that
-// lock and not a semaphore.Weighted. A Drain would wait in Weighted.Acquire for all
-// the weight, and meanwhile every TryAcquire would fail, so no push could start a
-// worker. One blocked callback would delay the others, a callback could wait for ever
-// for an item that it pushed, and an item pushed while Drain holds all the weight
-// would be left behind.
+// and no item is left behind.
+//
+// The number of workers is a plain counter under that lock and not a semaphore.Weighted.
+// A Drain would wait in Weighted.Acquire for all the weight, and meanwhile every
+// TryAcquire would fail, so no push could start a worker. One blocked callback would
+// delay the others, a callback could wait for ever for an item that it pushed, and an
+// item pushed while Drain holds all the weight would be left behind.
 
 // ErrCallback is returned by [Runner.Drain] and [Pool.Drain] to a callback.
 var ErrCallback = errors.New("runner: a callback cannot wait for callbacks to end")
@@ -87,9 +88,9 @@ type Runner[T any] struct {
 
 	mu      sync.Mutex
 	fifo    queue[entry[T]]
-	workers int // goroutines that work, or are started and will
+	workers int // goroutines that work, or are about to start
 
-	// running holds the callbacks that run now, at most limit, by their keys.
+	// running holds the callbacks that run now by their keys, at most limit.
 	running map[uint64]running[T]
 	unused  []*queue[T] // empty chains to reuse, at most limit
 
@@ -102,7 +103,7 @@ type entry[T any] struct {
 	item  T
 }
 
-// A running is a callback that runs now.
+// running is a callback that runs now.
 type running[T any] struct {
 	began time.Time
 	chain *queue[T] // the items deferred until it ends; nil before the first
@@ -165,9 +166,9 @@ func (r *Runner[T]) Push(order uint64, item T) {
 // between two calls of Wait.
 //
 // In a callback of any runner or pool Wait returns nil at once: otherwise a callback
-// could wait for itself, or two runners for each other. Wait does not recognise a
-// callback's goroutines, unless started by [Go], or its iterators run by [iter.Pull]: a
-// callback must not wait for one of them that calls Wait.
+// could wait for itself, or two runners for each other. But Wait does not recognise a
+// goroutine that a callback starts, except by [Go], nor an iterator that a callback runs by
+// [iter.Pull]: if one of them calls Wait, the callback must not wait for it.
 func (r *Runner[T]) Wait(ctx context.Context) error {
 	if r.queued.Load() <= r.backlog {
 		return nil
@@ -192,7 +193,7 @@ func (r *Runner[T]) waitForRoom(ctx context.Context) error {
 	return wait(ctx, room)
 }
 
-// Drain waits until the runner is idle: all items, also those pushed by callbacks, have
+// Drain waits until the runner is idle: all items, also those that callbacks push, have
 // been called, and no worker is left. If ctx ends first, Drain returns its cause, and the
 // callbacks go on.
 //
@@ -212,8 +213,8 @@ func (r *Runner[T]) Idle() bool {
 	return r.workers == 0
 }
 
-// drain waits until isIdle. Both isIdle and *idle are guarded by mu; a worker
-// that finds *idle set when it makes isIdle true closes it.
+// drain waits until isIdle. mu guards both isIdle and *idle. The worker that makes isIdle
+// true closes *idle if it is set.
 func drain(ctx context.Context, mu *sync.Mutex, isIdle func() bool, idle *chan struct{}) error {
 	mu.Lock()
 	done := isIdle()

@@ -2,8 +2,8 @@ package runner
 
 import "time"
 
-// deferBatch is the most items that are deferred in one critical section, some 6 µs at
-// about 25 ns each. A push waits for the section, so a million items of one key must
+// deferBatch is the most items that are deferred in one critical section: about 6 µs, at
+// 25 ns each. A push waits for the section, so a million items of one key must
 // not be deferred in a single one.
 const deferBatch = 256
 
@@ -35,9 +35,9 @@ func (r *Runner[T]) serve(e entry[T]) {
 	left = true
 }
 
-// next ends the call of an item with the given key and takes the next item:
-// from the chain of the key, as long as there is one, else from fifo. It
-// reports false if there is none; the worker has left then.
+// next ends the call of an item with the given key and takes the next item, from the chain of
+// the key or, if that is empty, from fifo. It reports false if there is none: then the worker
+// has left.
 func (r *Runner[T]) next(order uint64) (entry[T], bool) {
 	r.mu.Lock()
 	if chain := r.running[order].chain; chain != nil {
@@ -55,7 +55,7 @@ func (r *Runner[T]) next(order uint64) (entry[T], bool) {
 
 // take removes the oldest item from fifo whose key is not running, marks the
 // key and returns the item. Items before it go to the chains of their keys.
-// It reports false if there is none; the worker has left then.
+// It reports false if there is none: then the worker has left.
 //
 // It must be called with r.mu held, and releases it.
 func (r *Runner[T]) take() (entry[T], bool) {
@@ -94,8 +94,8 @@ func (r *Runner[T]) dequeued() {
 	}
 }
 
-// leave counts out a worker that found fifo empty. It must be called with r.mu
-// held, in the same critical section.
+// leave counts out a worker that found fifo empty. It must be called in that critical section
+// of r.mu.
 func (r *Runner[T]) leave() {
 	r.workers--
 	if r.workers == 0 && r.idle != nil {
@@ -116,8 +116,8 @@ func (r *Runner[T]) newChain() *queue[T] {
 	return chain
 }
 
-// invoke calls the callback and returns also if it panics. A Goexit goes on to
-// the deferred function of serve.
+// invoke calls the callback, and returns even if it panics. A Goexit goes on to the deferred
+// function of serve.
 func (r *Runner[T]) invoke(item T) {
 	returned := false
 	defer r.guard.end(&returned)

@@ -103,7 +103,7 @@ func held[E any](q *queue[E]) int {
 	for b := q.head; b != nil; b = b.next {
 		n++
 	}
-	if q.spare != nil {
+	if q.unused != nil {
 		n++
 	}
 	return n

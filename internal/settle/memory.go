@@ -16,7 +16,8 @@ func Heap() int64 {
 	return int64(m.HeapAlloc)
 }
 
-// Collected collects garbage until done, and returns false if that takes longer than patience.
+// Collected collects garbage until done returns true. It returns false if that takes longer than
+// patience.
 func Collected(done func() bool) bool {
 	for end := time.Now().Add(patience); time.Now().Before(end); {
 		runtime.GC()

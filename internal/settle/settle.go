@@ -1,5 +1,5 @@
-// Package settle is for tests of what is left: goroutines, for which it looks as goleak does once
-// those that end by themselves have had time to end, and memory.
+// Package settle is for tests of what a program leaves behind. For goroutines it waits until those
+// that end by themselves have ended, and then asks goleak. It also measures memory.
 package settle
 
 import (
@@ -13,7 +13,7 @@ import (
 // less than half a second.
 const patience = time.Minute
 
-// ofWebAssembly ignores the goroutine by which its runtime waits for JavaScript.
+// ofWebAssembly ignores the goroutine in which the runtime of WebAssembly waits for JavaScript.
 var ofWebAssembly = goleak.IgnoreAnyFunction("runtime.handleEvent")
 
 // VerifyTestMain runs the tests of a package, and fails if they have left a goroutine.
@@ -22,7 +22,7 @@ func VerifyTestMain(m goleak.TestingM, options ...goleak.Option) {
 	goleak.VerifyTestMain(tests{m, options}, options...)
 }
 
-// VerifyNone fails the test if there is a goroutine that it has left.
+// VerifyNone fails the test if it has left a goroutine.
 func VerifyNone(t testing.TB, options ...goleak.Option) {
 	t.Helper()
 	options = append(options, ofWebAssembly)
@@ -36,7 +36,7 @@ type tests struct {
 	options []goleak.Option
 }
 
-// Run runs the tests and, unless one failed, waits for what they have left.
+// Run runs the tests and, unless one has failed, waits for the goroutines that they have left.
 func (t tests) Run() int {
 	status := t.m.Run()
 	if status == 0 {

@@ -109,7 +109,7 @@ func (r *Reader) Next() (Entry, []byte, error) {
 // Records returns the number of records read so far.
 func (r *Reader) Records() uint64 { return r.records }
 
-// trailer reads the rest of the trailer, whose first bytes are begun.
+// trailer reads the trailer, of which the bytes in begun were read already.
 func (r *Reader) trailer(begun []byte) error {
 	count, b, err := r.uvarint(begun)
 	if err == nil {
@@ -166,7 +166,7 @@ func parseEntry(body []byte) (e Entry, payload []byte, err error) {
 	return e, body, nil
 }
 
-// uvarint reads a number, and returns it and read with its bytes appended.
+// uvarint reads a number. It returns the number, and read with the bytes of the number appended.
 func (r *Reader) uvarint(read []byte) (uint64, []byte, error) {
 	at := len(read)
 	for {
@@ -190,7 +190,7 @@ func (r *Reader) uvarint(read []byte) (uint64, []byte, error) {
 	return n, read, nil
 }
 
-// checksum reads a checksum, which must be sum.
+// checksum reads a checksum, and returns an error unless it is sum.
 func (r *Reader) checksum(sum uint32) error {
 	var b [4]byte
 	if err := r.read(b[:]); err != nil {
@@ -208,8 +208,8 @@ func (r *Reader) read(b []byte) error {
 	return err
 }
 
-// damaged returns an error that says where reading stopped. It wraps an error of the
-// underlying reader; the end of the file means that the snapshot was cut.
+// damaged returns an error that says where reading stopped. It wraps err, unless that is the end of
+// the file, which means that the snapshot was cut.
 func (r *Reader) damaged(where string, err error) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return fmt.Errorf("%w: it ends %s, at byte %d", ErrDamaged, where, r.offset)

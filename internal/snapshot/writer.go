@@ -18,7 +18,7 @@ const (
 	// MaxRecord bounds the bytes of a record's body.
 	MaxRecord = 1 << 30
 
-	// bufferSize is enough for reads and writes of a file to cost little per record.
+	// bufferSize is so large that reads and writes of the file cost little for each record.
 	bufferSize = 256 << 10
 )
 
@@ -27,9 +27,9 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 // A Header describes a snapshot.
 type Header struct {
 	Schema  string // the user's name for the format of payloads
-	Saved   int64  // when, Unix nanoseconds
-	Entries uint64 // of the cache when Save began: a hint, as entries come and go meanwhile
-	Weight  uint64 // of these; 0 if the cache does not weigh
+	Saved   int64  // Unix nanoseconds
+	Entries uint64 // how many the cache had when Save began: a hint, as entries come and go meanwhile
+	Weight  uint64 // of these entries; 0 if the cache does not weigh
 }
 
 // An Entry is a record without its payload.
@@ -41,7 +41,7 @@ type Entry struct {
 	Weight   uint32
 }
 
-// The first byte of a record's body: the mark in the low bits, and these.
+// The bits of the first byte of a record's body.
 const (
 	markBits    = 0b0000_0011
 	flagExpires = 0b0000_0100
@@ -62,8 +62,8 @@ type Writer struct {
 // begun is how many Writers were made.
 var begun atomic.Uint64
 
-// Begun returns how many snapshots this process has begun to write. An encoder with state
-// sees by it that another snapshot may have begun. It is safe for concurrent use.
+// Begun returns how many snapshots this process has begun to write. It tells an encoder with state
+// that another snapshot may have begun. It is safe for concurrent use.
 func Begun() uint64 { return begun.Load() }
 
 // NewWriter writes a header to w and returns a Writer for the records.
@@ -81,8 +81,8 @@ func NewWriter(w io.Writer, h Header) (*Writer, error) {
 	return wr, wr.err
 }
 
-// Append appends the encoding of e to dst. Append the payload to that, and call Write with
-// all of it.
+// Append appends the encoding of e to dst and returns the result. Append the payload to that, and
+// call Write.
 func (e Entry) Append(dst []byte) []byte {
 	flags := e.Mark & markBits
 	if e.Expires {
@@ -101,8 +101,8 @@ func (e Entry) Append(dst []byte) []byte {
 	return dst
 }
 
-// Write writes a record. The body begins with what [Entry.Append] made; it is
-// not kept.
+// Write writes a record. The body is the result of [Entry.Append] and the payload. Write does not
+// keep it.
 func (w *Writer) Write(body []byte) error {
 	if w.err == nil && len(body) > MaxRecord {
 		w.err = errTooLong(len(body))
@@ -140,8 +140,8 @@ func (w *Writer) write(b []byte) {
 	}
 }
 
-// sumOfNumber is the beginning of the checksum of record n. It needs b, which would be
-// allocated.
+// sumOfNumber is the beginning of the checksum of record n. The caller lends it b: its own array
+// would be allocated.
 func sumOfNumber(b *[8]byte, n uint64) uint32 {
 	binary.LittleEndian.PutUint64(b[:], n)
 	return crc32.Checksum(b[:], castagnoli)

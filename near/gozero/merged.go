@@ -10,8 +10,8 @@ import (
 )
 
 // A merged passes the messages of several sources, each of which tells of some keys, on to one
-// watcher. It vouches for those that vouch; the keys of the others are not covered meanwhile,
-// and forgotten first.
+// watcher. It vouches for the keys of the sources that vouch. Those of the others are forgotten,
+// and are not covered meanwhile.
 type merged struct {
 	mu     sync.Mutex // held during calls of to, so that there is one at a time
 	to     near.Watcher
@@ -36,7 +36,7 @@ type member struct {
 	i int
 }
 
-// MaxLag is found by the function near.MaxLag.
+// MaxLag makes a member a near.LagWatcher.
 func (m member) MaxLag() time.Duration { return near.MaxLag(m.to) }
 
 func (m member) Changed(keys ...string) {
@@ -45,7 +45,7 @@ func (m member) Changed(keys ...string) {
 	m.to.Changed(keys...)
 }
 
-// Except is found by the function near.Except.
+// Except and ChangedIf make a member a near.KeyWatcher.
 func (m member) Except(untold func(key string) bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -54,6 +54,13 @@ func (m member) Except(untold func(key string) bool) {
 	near.Except(m.to, func(key string) bool {
 		return slices.ContainsFunc(parts, func(p part) bool { return p.untold != nil && p.has(key) && p.untold(key) })
 	})
+}
+
+func (m member) ChangedIf(changed func(key string) bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	has := m.parts[m.i].has
+	near.ChangedIf(m.to, func(key string) bool { return has(key) && changed(key) })
 }
 
 func (m member) ChangedAll() {

@@ -6,9 +6,10 @@ import (
 	"github.com/pinwheel-cache/pinwheel/stats"
 )
 
-// Stats returns the counts of the cache since it was made. Hits are answers from memory. In
-// the part Near, Fetches are keys that Redis did not have, StoreErrors are reads that failed and that
-// go-zero's cache answered instead, and Undecodable are values that no variable of a caller could hold.
+// Stats returns the counts of the cache since it was made. Hits are answers from memory. In the
+// part Near, Fetches are keys that Redis did not have, StoreErrors are reads that failed and that
+// go-zero's cache answered instead, and Undecodable are values that no variable of a caller could
+// hold.
 func (c *Cache) Stats() stats.Snapshot { return c.local.Stats() }
 
 // counts are those that local cannot count.

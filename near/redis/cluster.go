@@ -75,8 +75,8 @@ func roleInCluster(replies []rueidis.RedisResult) (string, error) {
 	return strings.Join(state, " "), clusterServes(info)
 }
 
-// clusterServes returns an error if a CLUSTER INFO says that the cluster does not serve: the node may
-// be cut off from the others, and know old masters.
+// clusterServes returns an error if a CLUSTER INFO says that the cluster does not serve: the node
+// may be cut off from the others, and know old masters.
 func clusterServes(info string) error {
 	if state := infoField(info, "cluster_state"); state != "ok" {
 		return fmt.Errorf("the cluster is in state %q", state)
@@ -84,8 +84,9 @@ func clusterServes(info string) error {
 	return nil
 }
 
-// agrees returns an error unless a node knows the masters of c. With still, it must see the slots as c
-// does too, and none may move: a key of such a slot may be at the other master already.
+// agrees returns an error unless a node knows the masters of c. If still is set, it must also see
+// the slots as c does, and none may move: a key of a slot that moves may be at the other master
+// already.
 func (n *node) agrees(ctx context.Context, timeout time.Duration, c *cluster, still bool) error {
 	seen, err := n.cluster(ctx, timeout)
 	switch {

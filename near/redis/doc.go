@@ -3,22 +3,22 @@
 //
 // # How it hears of changes
 //
-// It keeps one connection to each master, on which Redis pushes the keys that change
-// (CLIENT TRACKING ON BCAST, of Redis 6 and newer): by any client and command, by expiry,
-// eviction and FLUSHALL. On the same connection it asks each master three times in MaxLag
-// whether it is still a master of the same cluster. An answer confirms all changes before
-// the previous question was sent. When a connection breaks or falls silent, or the answer
-// changes, it says Lost at once, finds the masters, connects to all of them, and says
-// ChangedAll. In a cluster it goes on while most masters answer and no slot moves, without the keys
-// of the others: a failover needs the votes of most, so one of those that answer knows of it. A server that a script keeps busy refuses to answer; it tells of changes only
-// after the script.
+// A [Redis] keeps one connection to each master, on which the server pushes the keys that change
+// (CLIENT TRACKING ON BCAST, of Redis 6 and newer): by any client and command, by expiry, eviction
+// and FLUSHALL. On the same connection it asks each master three times in MaxLag whether it is
+// still a master of the same cluster. An answer confirms all changes before the previous question
+// was sent. When a connection breaks or falls silent, or the answer changes, it says Lost at once,
+// finds the masters, connects to all of them, and says ChangedAll. In a cluster it goes on while
+// most masters answer and no slot moves, without the keys of the others: a failover needs the votes
+// of most, so one of those that answer knows of it. A server that a script keeps busy refuses to
+// answer; it tells of changes only after the script.
 //
 // All masters are watched from the beginning, also those of which no key was read yet. The
-// connections for reading are made anew each time too, and each is asked who the server is: if
-// it is not watched, the address leads somewhere else now, and the source says Lost. Every 10
-// seconds, or every ten MaxLag, it looks where the addresses lead; until then, an address that
-// moves while no connection breaks goes unnoticed. Behind Sentinels, the one that named the master is asked with
-// each question; while it does not answer, or cannot reach most of the others, nothing is
+// connections for reading are made anew each time too, and each is asked who the server is: if it
+// is not watched, the address leads somewhere else now, and the source says Lost. Every 10 seconds,
+// or every ten MaxLag, it looks where the addresses lead; until then, an address that moves while
+// no connection breaks goes unnoticed. Behind Sentinels, the one that named the master is asked
+// with each question; while it does not answer, or cannot reach most of the others, nothing is
 // confirmed.
 //
 // A watcher that is slow, or stuck, costs Redis no memory: the messages for it wait in this

@@ -22,8 +22,8 @@ type inbox struct {
 	news   news
 }
 
-// news is told in the order of its fields. That is the order in which it came, as all
-// supersedes what came before it, and nothing is added after lost.
+// news is what a watcher is to be told, in the order of the fields. They came in that order: a
+// ChangedAll supersedes what came before it, and nothing is added after lost.
 type news struct {
 	except func(key string) bool // told with all, before it
 	all    bool
@@ -42,8 +42,7 @@ func newInbox(room int) *inbox {
 	return &inbox{room: room, ready: make(chan struct{}, 1), down: true}
 }
 
-// changed is ignored while the connection is down: the ChangedAll that ends that covers the
-// keys.
+// changed is ignored while the connection is down: the ChangedAll that follows covers the keys.
 func (b *inbox) changed(keys ...string) {
 	b.put(func(n *news) bool {
 		if b.down {
@@ -72,8 +71,8 @@ func (b *inbox) changedAll() {
 	})
 }
 
-// except is called before restored, and is told before the ChangedAll: changes of the keys for which
-// untold returns true will not come; nil means that all will.
+// except says that changes of the keys for which untold returns true will not come; nil means that
+// all will. It is called before restored, and is told before the ChangedAll.
 func (b *inbox) except(untold func(key string) bool) {
 	b.put(func(*news) bool { b.untold = untold; return false })
 }

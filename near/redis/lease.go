@@ -20,13 +20,13 @@ func (r *Redis) Lease(ctx context.Context, life time.Duration, keys ...string) (
 	if len(keys) == 0 {
 		return nil, nil
 	}
-	d, err := r.use()
+	c, err := r.clients.use()
 	if err != nil {
 		return nil, err
 	}
-	defer r.done(d)
+	defer r.clients.done(c)
 	token := rand.Text() // one for all keys: key and token together identify a lease
-	replies := leaseScript.run(ctx, d, keys, leaseMark+token, strconv.FormatInt(milliseconds(life), 10), leaseMark)
+	replies := leaseScript.run(ctx, c, keys, leaseMark+token, strconv.FormatInt(milliseconds(life), 10), leaseMark)
 	items := make([]near.Item, len(keys))
 	for i, key := range keys {
 		if items[i], err = readLease(replies[i], token); err != nil {
@@ -37,8 +37,8 @@ func (r *Redis) Lease(ctx context.Context, life time.Duration, keys ...string) (
 	return items, nil
 }
 
-// taken returns the keys on which a call may have taken leases: those of which the server has not said
-// something else.
+// taken returns the keys on which a call may have taken leases: those without an answer, and those
+// whose answer is nil.
 func taken(keys []string, replies []rueidis.RedisResult) (maybe []string) {
 	for i, reply := range replies {
 		err := reply.Error()
@@ -49,14 +49,15 @@ func taken(keys []string, replies []rueidis.RedisResult) (maybe []string) {
 	return maybe
 }
 
-// releaseLater releases leases of a call that has failed: the server may have taken them, or may do
-// so yet. Otherwise others would wait for somebody who does not load. It asks until it was answered
-// three times: the server may still run what a connection has sent that broke since. What is left
-// after ten seconds, or is one too many at once, ends by itself.
+// releaseLater releases leases of a call that has failed: the server may have given them, or may
+// yet do so. Otherwise others would wait for somebody who does not load. It asks until three
+// answers have come: the server may still run commands of a connection that has broken since.
+// Leases end by themselves if this has not succeeded after ten seconds, or if too many calls do it
+// already.
 func (r *Redis) releaseLater(keys []string, token string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if len(keys) == 0 || r.closed || r.releases == maxReleases {
+	if len(keys) == 0 || r.open.Err() != nil || r.releases == maxReleases {
 		return
 	}
 	r.releases++
@@ -79,14 +80,14 @@ func (r *Redis) releaseLater(keys []string, token string) {
 const maxReleases = 64
 
 func (r *Redis) releaseAll(ctx context.Context, keys []string, token string) error {
-	d, err := r.use()
+	c, err := r.clients.use()
 	if err != nil {
 		return err
 	}
-	defer r.done(d)
+	defer r.clients.done(c)
 	ctx, cancel := context.WithTimeout(ctx, r.options.Client.ConnWriteTimeout)
 	defer cancel()
-	for _, reply := range releaseScript.run(ctx, d, keys, r.options.Channel, leaseMark+token) {
+	for _, reply := range releaseScript.run(ctx, c, keys, r.options.Channel, leaseMark+token) {
 		if err := reply.Error(); err != nil && !ofOtherType(err) {
 			return err
 		}
@@ -135,13 +136,13 @@ func (r *Redis) Release(ctx context.Context, key, token string) error {
 
 // endLease reports whether the lease was there.
 func (r *Redis) endLease(ctx context.Context, s script, key, token string, args ...string) (bool, error) {
-	d, err := r.use()
+	c, err := r.clients.use()
 	if err != nil {
 		return false, err
 	}
-	defer r.done(d)
+	defer r.clients.done(c)
 	args = append([]string{r.options.Channel, leaseMark + token}, args...)
-	was, err := s.run(ctx, d, []string{key}, args...)[0].AsInt64()
+	was, err := s.run(ctx, c, []string{key}, args...)[0].AsInt64()
 	if ofOtherType(err) { // so it is no lease
 		return false, nil
 	}

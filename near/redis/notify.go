@@ -16,28 +16,15 @@ import (
 	"github.com/redis/rueidis"
 )
 
-// note remembers whether a member does not track, and logs the first one.
-func (r *Redis) note(members []*member) {
-	untracked := slices.ContainsFunc(members, func(m *member) bool { return m != nil && m.ear != nil })
-	if r.untracked.Swap(untracked) != untracked && untracked {
-		r.options.log().Warn("near/redis: no CLIENT TRACKING, so changes come by keyspace notifications: FLUSHALL and SWAPDB are told with the next question, what "+setting+" leaves out is not, and a server that takes no writes vouches for nothing", "servers", r.options.Client.InitAddress)
-	}
-}
-
-// Partial reports whether changes may come late or not at all: at present a master does not
-// track, and sends keyspace notifications; or Options.Channel is set. The package documentation
-// says what is missing.
-func (r *Redis) Partial() bool { return r.options.Channel != "" || r.untracked.Load() }
-
-// An ear is a connection on which a master that does not track sends keyspace notifications.
-// It sends one while it runs the command that changes a key. So the answer to a PING on the
-// same connection comes after all changes before it.
+// An ear is a connection on which a master that does not track sends keyspace notifications. The
+// master sends one while it runs the command that changes a key. So when the answer to a PING on
+// the same connection comes, all changes before it have been told.
 type ear struct {
 	conn  net.Conn
 	in    *inbox
 	space string     // what is before a key in the name of a channel
-	own   string     // the beginning of the own keys, of which there is one at a time
-	beat  int        // the number of the present one, which no key had before
+	own   string     // the beginning of the keys of this ear, of which there is one at a time
+	beat  int        // the number of the present key, which none had before
 	beats bool       // false for a master without slots, which takes no keys
 	heard chan heard // has room for an answer that nobody awaits, and for the end
 }
@@ -50,50 +37,52 @@ type heard struct {
 
 const (
 	beatKeys = "near:beat:"   // the beginning of the own keys of all
-	beatTTL  = 24 * time.Hour // of an own key: one that ends soon is the first that a full server with volatile-ttl evicts
+	beatTTL  = 24 * time.Hour // of an own key: with volatile-ttl a full server evicts first what ends soon
 	setting  = "notify-keyspace-events"
 	classes  = "Kg$lshzxetd" // of the setting; A stands for all but K
 )
 
-// lend gives a member an ear, and an own key: in a cluster, in one of its slots.
-func (r *Redis) lend(ctx context.Context, m *member, t topology, in *inbox) error {
-	o := r.options.Client
+// newEar returns an ear of a node, which has said which server it is, with an own key; in a cluster
+// the key is in one of the node's slots. The caller closes the ear, if there is one, also with an
+// error.
+func newEar(ctx context.Context, options *Options, n *node, server string, c *cluster, in *inbox) (*ear, error) {
+	o := &options.Client
 	if o.SelectDB != 0 {
-		if _, err := m.do(ctx, o.ConnWriteTimeout, []string{"SELECT", strconv.Itoa(o.SelectDB)}); err != nil {
-			return err
+		if _, err := n.do(ctx, o.ConnWriteTimeout, []string{"SELECT", strconv.Itoa(o.SelectDB)}); err != nil {
+			return nil, err
 		}
 	}
-	conn, err := dialer(o)(ctx, m.addr, &o.Dialer, o.TLSConfig)
+	conn, err := dialer(*o)(ctx, n.addr, &o.Dialer, o.TLSConfig)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	e := &ear{
-		conn: &watchedConn{conn, m.breaks}, in: in, heard: make(chan heard, 2),
+		conn: &watchedConn{conn, n.breaks}, in: in, heard: make(chan heard, 2),
 		space: fmt.Sprintf("__keyspace@%d__:", o.SelectDB),
 	}
-	e.own, e.beats = ownKey(m.client, t.cluster, m.addr)
-	m.ear = e // from now on the member closes it
-	info, err := r.identify(ctx, conn)
+	e.own, e.beats = ownKey(n.client, c, n.addr)
+	info, err := identify(ctx, o, conn)
 	if err != nil {
-		return err
+		return e, err
 	}
-	if server, err := role(info); err != nil || server != m.server() {
-		return fmt.Errorf("%w: a second connection leads to another server (%v)", errTopology, err)
+	if second, err := role(info); err != nil || second != server {
+		return e, fmt.Errorf("%w: a second connection leads to another server (%v)", errTopology, err)
 	}
 	patterns := []string{"PSUBSCRIBE"}
-	for _, prefix := range r.options.Prefixes {
+	for _, prefix := range options.Prefixes {
 		patterns = append(patterns, e.space+escapeGlob.Replace(prefix)+"*")
 	}
 	go e.listen()
-	// The own channels one by one: an ACL allows no other patterns than it names. The next PING finds out.
+	// The channels of the own keys are named one by one: an ACL allows no other patterns than it
+	// names. If this fails, the next PING finds out.
 	_, _ = io.WriteString(conn, request([]string{"SUBSCRIBE", e.space + e.short(), e.space + e.numbered(0), e.space + e.numbered(1)})+request(patterns))
-	return e.test(ctx, m, o.ConnWriteTimeout)
+	return e, e.test(ctx, n, o.ConnWriteTimeout)
 }
 
 var escapeGlob = strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`, `]`, `\]`)
 
-// ownKey returns the beginning of keys that nobody else has, and that a server takes; false if it has
-// no slots.
+// ownKey returns the beginning of keys that nobody else has, in a slot of the master at addr if
+// there is a cluster; false if that master has no slots.
 func ownKey(client rueidis.Client, c *cluster, addr string) (key string, ok bool) {
 	tag := random.N(1 << 20)
 	if c != nil {
@@ -132,7 +121,8 @@ func (e *ear) listen() {
 	}
 }
 
-// ping returns what happened to the own keys since the last ping. From then on the next one is heard.
+// ping returns what happened to the own keys since the last ping. It subscribes to the next own
+// key, and ends the subscription to the one before.
 func (e *ear) ping(ctx context.Context, timeout time.Duration) ([]string, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, timeout, fmt.Errorf("PING: no answer for %v", timeout))
 	defer cancel()
@@ -147,10 +137,10 @@ func (e *ear) ping(ctx context.Context, timeout time.Duration) ([]string, error)
 	}
 }
 
-// touch returns the commands of a beat, which a full server takes. SMOVE gives the own key the next
-// number: another database that is in the place of this one at a question, be it an older state of
-// the same (SWAPDB, and after another question SWAPDB), has no key with the present number. PEXPIRE
-// tells whether the key is there, and is heard.
+// touch returns the commands of a beat, which a full server accepts too. SMOVE gives the own key
+// the next number: if another database, or an older state of this one, has come in its place by
+// SWAPDB, it has no key with the present number. PEXPIRE returns whether the key is there, and
+// sends a notification, which must be heard.
 func (e *ear) touch(timeout time.Duration) [][]string {
 	if e == nil || !e.beats {
 		return nil
@@ -173,9 +163,9 @@ func (e *ear) make(timeout time.Duration) [][]string {
 }
 
 // forget removes the own key, if the server still answers.
-func (e *ear) forget(m *member) {
+func (e *ear) forget(n *node) {
 	if e.beats {
-		_, _ = m.do(context.Background(), 100*time.Millisecond, []string{"DEL", e.key()})
+		_, _ = n.do(context.Background(), 100*time.Millisecond, []string{"DEL", e.key()})
 	}
 }
 
@@ -186,14 +176,14 @@ func lasting(timeout time.Duration) string {
 
 // confirm returns an error unless the beat with these replies is heard. A key that is gone was
 // lost with others (FLUSHALL, SWAPDB), which the server does not tell.
-func (e *ear) confirm(ctx context.Context, m *member, timeout time.Duration, replies []rueidis.RedisResult) error {
+func (e *ear) confirm(ctx context.Context, n *node, timeout time.Duration, replies []rueidis.RedisResult) error {
 	if len(replies) > 0 {
 		kept, err := replies[1].AsInt64()
 		if err != nil {
 			return err
 		}
 		if kept == 0 {
-			_, err := m.do(ctx, timeout, e.make(timeout)...)
+			_, err := n.do(ctx, timeout, e.make(timeout)...)
 			e.in.changedAll() // not before: what is lost between the two would not be told
 			if err != nil {
 				return err
@@ -209,10 +199,10 @@ func (e *ear) confirm(ctx context.Context, m *member, timeout time.Duration, rep
 
 // test returns an error if the server does not tell all changes, as far as one can know: by its
 // setting, if the server shows that, and by the own key.
-func (e *ear) test(ctx context.Context, m *member, timeout time.Duration) error {
-	missing, err := unset(ctx, m, timeout), error(nil)
+func (e *ear) test(ctx context.Context, n *node, timeout time.Duration) error {
+	missing, err := unset(ctx, n, timeout), error(nil)
 	if missing == "" {
-		missing, err = e.unheard(ctx, m, timeout)
+		missing, err = e.unheard(ctx, n, timeout)
 	}
 	if missing != "" {
 		return lacks(missing)
@@ -221,8 +211,8 @@ func (e *ear) test(ctx context.Context, m *member, timeout time.Duration) error 
 }
 
 // unset returns the classes that the setting of the server lacks.
-func unset(ctx context.Context, m *member, timeout time.Duration) string {
-	replies, err := m.do(ctx, timeout, []string{"CONFIG", "GET", setting})
+func unset(ctx context.Context, n *node, timeout time.Duration) string {
+	replies, err := n.do(ctx, timeout, []string{"CONFIG", "GET", setting})
 	if err != nil {
 		return ""
 	}
@@ -240,9 +230,9 @@ func unset(ctx context.Context, m *member, timeout time.Duration) string {
 }
 
 // unheard returns the classes that are not heard of when an own key is set and expires.
-func (e *ear) unheard(ctx context.Context, m *member, timeout time.Duration) (missing string, err error) {
+func (e *ear) unheard(ctx context.Context, n *node, timeout time.Duration) (missing string, err error) {
 	if e.beats {
-		err = e.expire(ctx, m, timeout)
+		err = e.expire(ctx, n, timeout)
 	}
 	if err != nil {
 		return "", err
@@ -257,15 +247,15 @@ func (e *ear) unheard(ctx context.Context, m *member, timeout time.Duration) (mi
 }
 
 // expire lets an own key expire, and makes the one of the beats.
-func (e *ear) expire(ctx context.Context, m *member, timeout time.Duration) error {
+func (e *ear) expire(ctx context.Context, n *node, timeout time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	if _, err := m.do(ctx, timeout, []string{"SET", e.short(), "", "PX", "1"}); err != nil {
+	if _, err := n.do(ctx, timeout, []string{"SET", e.short(), "", "PX", "1"}); err != nil {
 		return err
 	}
 	for left := int64(0); left != -2; { // PTTL of a key that is gone
 		sleep(ctx, 2*time.Millisecond)
-		replies, err := m.do(ctx, timeout, []string{"PTTL", e.short()})
+		replies, err := n.do(ctx, timeout, []string{"PTTL", e.short()})
 		if err == nil {
 			left, err = replies[0].AsInt64()
 		}
@@ -273,7 +263,7 @@ func (e *ear) expire(ctx context.Context, m *member, timeout time.Duration) erro
 			return err
 		}
 	}
-	_, err := m.do(ctx, timeout, slices.Concat(e.make(timeout), e.touch(timeout))...)
+	_, err := n.do(ctx, timeout, slices.Concat(e.make(timeout), e.touch(timeout))...)
 	return err
 }
 

@@ -80,8 +80,8 @@ func TestSettingLacks(t *testing.T) {
 	})
 }
 
-// Catches: an own key that a full server evicts first (volatile-ttl), or that stays when its session has
-// ended.
+// Catches: an own key that a full server evicts first (volatile-ttl), or that stays when its
+// session has ended.
 func TestOwnKeyOfASession(t *testing.T) {
 	s := server(t, append(notTracking, "--notify-keyspace-events", "KA")...)
 	w := &recorder{maxLag: lag, news: make(chan struct{}, 1)}

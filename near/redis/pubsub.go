@@ -13,7 +13,8 @@ import (
 
 // An echo receives the messages that this instance published to itself.
 type echo struct {
-	channel string
+	of      string // Options.Channel, on which all instances publish keys
+	channel string // the own one
 	heard   chan string
 }
 
@@ -21,8 +22,8 @@ type echo struct {
 // its own. A message that it publishes on its own comes back on the same connection, after
 // all messages published before; so it vouches for all changes before it was sent. The first
 // one also confirms the subscription.
-func (r *Redis) subscribe(ctx context.Context, in *inbox, maxLag time.Duration) error {
-	t, err := r.locate(ctx)
+func (s *source) subscribe(ctx context.Context, in *inbox, maxLag time.Duration) error {
+	t, err := locate(ctx, s.options, s.clients.masters())
 	if err != nil {
 		return err
 	}
@@ -30,48 +31,48 @@ func (r *Redis) subscribe(ctx context.Context, in *inbox, maxLag time.Duration) 
 	if t.cluster != nil {
 		return errChannelInCluster
 	}
-	ctx, leave, err := r.enter(ctx, &session{topology: t}, maxLag)
+	ctx, leave, err := s.sessions.enter(ctx, &session{topology: t}, maxLag)
 	defer leave()
 	if err != nil {
 		return err
 	}
-	d, err := r.use()
+	c, err := s.clients.use()
 	if err != nil {
 		return err
 	}
-	defer r.done(d)
-	e := echo{channel: r.options.Channel + ":" + rand.Text(), heard: make(chan string, 8)}
+	defer s.clients.done(c)
+	e := echo{of: s.options.Channel, channel: s.options.Channel + ":" + rand.Text(), heard: make(chan string, 8)}
 	v := vouched{asOf: make([]time.Time, 1, 2), in: in}
-	session, ctx := errgroup.WithContext(ctx)
-	session.Go(func() error { return r.listen(ctx, d, e, in) })
+	running, ctx := errgroup.WithContext(ctx)
+	running.Go(func() error { return e.listen(ctx, c, in) })
 	if t.sentinel != nil {
 		v.asOf = append(v.asOf, time.Time{})
-		session.Go(func() error {
+		running.Go(func() error {
 			return beat(ctx, maxLag, t.sentinel.broken, t.sentinel.ask, func(asOf time.Time) { v.set(1, asOf) })
 		})
 	}
-	session.Go(func() error {
-		sent, err := r.hear(ctx, d, e, r.options.Client.ConnWriteTimeout)
+	running.Go(func() error {
+		sent, err := e.hear(ctx, c, s.options.Client.ConnWriteTimeout)
 		if err == nil {
 			in.restored(sent)
 		}
 		for err == nil {
 			v.set(0, sent)
 			sleep(ctx, maxLag/3)
-			sent, err = r.hear(ctx, d, e, maxLag)
+			sent, err = e.hear(ctx, c, maxLag)
 		}
 		return err
 	})
-	_ = session.Wait() // the first error is the cause, unless something else ended the session
-	return fmt.Errorf("near/redis: channel %q: %w", r.options.Channel, context.Cause(ctx))
+	_ = running.Wait() // the first error is the cause, unless something else ended the session
+	return fmt.Errorf("near/redis: channel %q: %w", s.options.Channel, context.Cause(ctx))
 }
 
 var errChannelInCluster = errors.New("near/redis: Options.Channel is set, but servers of a cluster lose messages without notice: want no Channel, for tracking")
 
 // listen puts published keys into the inbox.
-func (r *Redis) listen(ctx context.Context, d *data, e echo, in *inbox) error {
-	command := d.B().Subscribe().Channel(r.options.Channel, e.channel).Build()
-	err := d.Receive(ctx, command, func(m rueidis.PubSubMessage) {
+func (e echo) listen(ctx context.Context, c *client, in *inbox) error {
+	command := c.B().Subscribe().Channel(e.of, e.channel).Build()
+	err := c.Receive(ctx, command, func(m rueidis.PubSubMessage) {
 		if m.Channel != e.channel {
 			in.changed(m.Message)
 			return
@@ -89,21 +90,21 @@ func (r *Redis) listen(ctx context.Context, d *data, e echo, in *inbox) error {
 
 // hear publishes until a message of its own comes back, and returns when the first was sent.
 // It repeats the message, as the subscription may begin after the first one.
-func (r *Redis) hear(ctx context.Context, d *data, e echo, timeout time.Duration) (sent time.Time, err error) {
+func (e echo) hear(ctx context.Context, c *client, timeout time.Duration) (sent time.Time, err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, timeout, fmt.Errorf("nothing came back on channel %q for %v", e.channel, timeout))
 	defer cancel()
 	again := time.NewTicker(min(timeout/4, lastPause))
 	defer again.Stop()
 	sent, nonce := time.Now(), rand.Text()
 	for {
-		if err := d.Do(ctx, d.B().Publish().Channel(e.channel).Message(nonce).Build()).Error(); err != nil {
+		if err := c.Do(ctx, c.B().Publish().Channel(e.channel).Message(nonce).Build()).Error(); err != nil {
 			return sent, fmt.Errorf("publishing: %w", err)
 		}
 		for waiting := true; waiting; {
 			select {
 			case heard := <-e.heard:
 				if heard == nonce {
-					return sent, stillMaster(ctx, d)
+					return sent, stillMaster(ctx, c)
 				}
 			case <-again.C:
 				waiting = false
@@ -116,8 +117,8 @@ func (r *Redis) hear(ctx context.Context, d *data, e echo, timeout time.Duration
 
 // stillMaster returns an error if the server has become a replica. Then others write to another
 // server, and their messages go there.
-func stillMaster(ctx context.Context, d *data) error {
-	info, err := d.Do(ctx, d.B().Info().Section("replication").Build()).ToString()
+func stillMaster(ctx context.Context, c *client) error {
+	info, err := c.Do(ctx, c.B().Info().Section("replication").Build()).ToString()
 	if _, refused := rueidis.IsRedisErr(err); refused { // by an odd server
 		return nil
 	}

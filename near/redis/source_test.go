@@ -206,7 +206,8 @@ func TestCurrentComesAfterWhatItVouchesFor(t *testing.T) {
 	}
 }
 
-// Catches: a snapshot with old values that nobody hears of; a warning of a server that begins empty.
+// Catches: a snapshot with old values that nobody hears of; a warning of a server that begins
+// empty.
 func TestSnapshotIsLogged(t *testing.T) {
 	var text bytes.Buffer
 	var mu sync.Mutex // guards text

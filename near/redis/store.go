@@ -13,16 +13,16 @@ import (
 
 // Get reads keys with GET and PTTL, in one round trip to each server.
 func (r *Redis) Get(ctx context.Context, keys ...string) ([]near.Item, error) {
-	d, err := r.use()
+	c, err := r.clients.use()
 	if err != nil {
 		return nil, err
 	}
-	defer r.done(d)
+	defer r.clients.done(c)
 	commands := make(rueidis.Commands, 0, 2*len(keys))
 	for _, key := range keys {
-		commands = append(commands, d.B().Get().Key(key).Build(), d.B().Pttl().Key(key).Build())
+		commands = append(commands, c.B().Get().Key(key).Build(), c.B().Pttl().Key(key).Build())
 	}
-	replies := d.DoMulti(ctx, commands...)
+	replies := c.DoMulti(ctx, commands...)
 	items := make([]near.Item, len(keys))
 	for i, key := range keys {
 		if items[i], err = readItem(replies[2*i], replies[2*i+1]); err != nil {
@@ -52,19 +52,19 @@ func readItem(get, pttl rueidis.RedisResult) (near.Item, error) {
 
 // Set stores an item. Its TTL is rounded down to milliseconds, and up to one.
 func (r *Redis) Set(ctx context.Context, key string, item near.Item) error {
-	d, err := r.use()
+	c, err := r.clients.use()
 	if err != nil {
 		return err
 	}
-	defer r.done(d)
+	defer r.clients.done(c)
 	value, ms := encode(item), milliseconds(item.TTL)
 	switch {
 	case r.options.Channel != "":
-		err = setScript.run(ctx, d, []string{key}, r.options.Channel, value, strconv.FormatInt(ms, 10))[0].Error()
+		err = setScript.run(ctx, c, []string{key}, r.options.Channel, value, strconv.FormatInt(ms, 10))[0].Error()
 	case ms == 0:
-		err = d.Do(ctx, d.B().Set().Key(key).Value(value).Build()).Error()
+		err = c.Do(ctx, c.B().Set().Key(key).Value(value).Build()).Error()
 	default:
-		err = d.Do(ctx, d.B().Set().Key(key).Value(value).PxMilliseconds(ms).Build()).Error()
+		err = c.Do(ctx, c.B().Set().Key(key).Value(value).PxMilliseconds(ms).Build()).Error()
 	}
 	return failed("writing", key, err)
 }
@@ -75,12 +75,12 @@ func (r *Redis) Del(ctx context.Context, keys ...string) error {
 	if len(keys) == 0 {
 		return nil
 	}
-	d, err := r.use()
+	c, err := r.clients.use()
 	if err != nil {
 		return err
 	}
-	defer r.done(d)
-	for i, reply := range r.del(ctx, d, keys) {
+	defer r.clients.done(c)
+	for i, reply := range r.del(ctx, c, keys) {
 		if err := reply.Error(); err != nil {
 			return failed("removing", keys[i], err)
 		}
@@ -88,15 +88,15 @@ func (r *Redis) Del(ctx context.Context, keys ...string) error {
 	return nil
 }
 
-func (r *Redis) del(ctx context.Context, d *data, keys []string) []rueidis.RedisResult {
+func (r *Redis) del(ctx context.Context, c *client, keys []string) []rueidis.RedisResult {
 	if r.options.Channel != "" {
-		return delScript.run(ctx, d, keys, r.options.Channel)
+		return delScript.run(ctx, c, keys, r.options.Channel)
 	}
 	commands := make(rueidis.Commands, len(keys))
 	for i, key := range keys {
-		commands[i] = d.B().Del().Key(key).Build()
+		commands[i] = c.B().Del().Key(key).Build()
 	}
-	return d.DoMulti(ctx, commands...)
+	return c.DoMulti(ctx, commands...)
 }
 
 // refusesWrites reports whether an error is that of a server that is full, has too few

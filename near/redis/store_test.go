@@ -132,8 +132,8 @@ func TestLongTimes(t *testing.T) {
 	}
 }
 
-// TestLeaseNobodyHolds: what a call takes whose caller leaves, or whose time is over, is released when the
-// server answers.
+// TestLeaseNobodyHolds: what a call takes whose caller leaves, or whose time is over, is released
+// when the server answers.
 func TestLeaseNobodyHolds(t *testing.T) {
 	s := server(t)
 	r := open(t, redis.Options{}, s.Addr)

@@ -253,8 +253,8 @@ func TestMovedAddress(t *testing.T) {
 }
 
 // Catches: a master that hangs or is gone and takes the keys of the others from memory, or keeps
-// callers from them; its own keys, kept for longer than MaxLag; a slot that may go to it; one that is
-// back and not heard.
+// callers from them; its own keys, kept for longer than MaxLag; a slot that may go to it; one that
+// is back and not heard.
 func TestOneMasterAway(t *testing.T) {
 	for name, away := range map[string]func(*redistest.Server) (back func() error){
 		"hangs": func(s *redistest.Server) func() error { check(t, s.Pause()); return s.Resume },

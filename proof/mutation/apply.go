@@ -25,45 +25,38 @@ func (m mutation) edit(root string) (edit, error) {
 	if m.made != nil {
 		return *m.made, nil
 	}
-	name, source, start, end, err := find(filepath.Join(root, m.folder), m.function)
+	dir := filepath.Join(root, m.folder)
+	pkg, err := build.ImportDir(dir, 0) // its files by name and build tags
 	if err != nil {
 		return edit{}, err
 	}
-	if n := strings.Count(source[start:end], m.old); n != 1 {
-		return edit{}, fmt.Errorf("%s has the text %d times, want once: %s", m.function, n, m.old)
-	}
-	start += strings.Index(source[start:end], m.old)
-	return edit{path.Join(m.folder, name), start, start + len(m.old), m.new}, nil
-}
-
-// find returns the file of a folder that declares a function, its source, and where the function
-// begins and ends.
-func find(dir, function string) (name, source string, start, end int, err error) {
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		return "", "", 0, 0, err
-	}
-	for _, entry := range entries {
-		here, _ := build.Default.MatchFile(dir, entry.Name()) // by its name and build tags
-		if !here || !strings.HasSuffix(entry.Name(), ".go") || strings.HasSuffix(entry.Name(), "_test.go") {
-			continue
-		}
-		source, err := os.ReadFile(filepath.Join(dir, entry.Name()))
+	for _, name := range pkg.GoFiles {
+		source, err := os.ReadFile(filepath.Join(dir, name))
 		if err != nil {
-			return "", "", 0, 0, err
+			return edit{}, err
 		}
 		files := token.NewFileSet()
-		file, err := parser.ParseFile(files, entry.Name(), source, parser.SkipObjectResolution)
+		file, err := parser.ParseFile(files, name, source, parser.SkipObjectResolution)
 		if err != nil {
-			return "", "", 0, 0, err
+			return edit{}, err
 		}
 		for _, d := range file.Decls {
-			if f, ok := d.(*ast.FuncDecl); ok && nameOf(f) == function {
-				return entry.Name(), string(source), files.Position(f.Pos()).Offset, files.Position(f.End()).Offset, nil
+			if f, ok := d.(*ast.FuncDecl); ok && nameOf(f) == m.function {
+				start := files.Position(f.Pos()).Offset
+				return m.editIn(path.Join(m.folder, name), start, string(source[start:files.Position(f.End()).Offset]))
 			}
 		}
 	}
-	return "", "", 0, 0, fmt.Errorf("%s has no function %s", dir, function)
+	return edit{}, fmt.Errorf("%s has no function %s", dir, m.function)
+}
+
+// editIn is edit once the function is found: its source, and where it starts.
+func (m mutation) editIn(file string, start int, function string) (edit, error) {
+	if n := strings.Count(function, m.old); n != 1 {
+		return edit{}, fmt.Errorf("%s has the text %d times, want once: %s", m.function, n, m.old)
+	}
+	start += strings.Index(function, m.old)
+	return edit{file, start, start + len(m.old), m.new}, nil
 }
 
 // nameOf returns the name of a function, and that of its receiver's type before it.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 )
 
@@ -22,6 +23,8 @@ type test struct {
 	checks string // how many inputs a test by rapid draws; empty if it is none
 }
 
+var comment = regexp.MustCompile(`(?m)^#.*\n`)
+
 // parse reads a list: entries of five lines each, with empty lines between them.
 // A line that begins with # is a comment.
 //
@@ -33,7 +36,7 @@ type test struct {
 func parse(list string) ([]mutation, error) {
 	var all []mutation
 	names := map[string]bool{}
-	for _, block := range strings.Split(withoutComments(list), "\n\n") {
+	for _, block := range strings.Split(comment.ReplaceAllString(list, ""), "\n\n") {
 		block = strings.Trim(block, "\n")
 		if block == "" {
 			continue
@@ -49,16 +52,6 @@ func parse(list string) ([]mutation, error) {
 		all = append(all, m)
 	}
 	return all, nil
-}
-
-func withoutComments(list string) string {
-	var kept strings.Builder
-	for line := range strings.Lines(list) {
-		if !strings.HasPrefix(line, "#") {
-			kept.WriteString(line)
-		}
-	}
-	return kept.String()
 }
 
 func parseEntry(block string) (m mutation, err error) {

@@ -4,6 +4,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"maps"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -57,12 +58,7 @@ func isTest(name string) bool {
 }
 
 func (f testFile) declaresOne(is func(name string) bool) bool {
-	for name := range f.declares {
-		if is(name) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(slices.Collect(maps.Keys(f.declares)), is)
 }
 
 func testFiles(dir string) ([]testFile, error) {

@@ -16,7 +16,7 @@ import (
 
 const (
 	keys      = 6    // of the actors. They are few, so that the actors meet
-	crowdKeys = 1000 // those of a crowd, from this one on
+	crowdKeys = 1000 // those of a crowd, and most of a soak, from this one on
 	deepest   = 3    // how many functions of the user may be within each other
 	ms        = time.Millisecond
 )
@@ -103,6 +103,9 @@ func (a *actor) perform(rests int) {
 
 // rest lets some time pass, in most cases until the context ends at the latest.
 func (a *actor) rest() {
+	if a.soak && a.chance(95) { // in real time other actors shall have more to do
+		return
+	}
 	ended := a.ctx.Done()
 	if a.chance(30) {
 		ended = nil
@@ -122,9 +125,9 @@ func (a *actor) value(key int) value {
 }
 
 // right checks that a value is one of a key.
-func (a *actor) right(key int, v value) {
+func (r *round) right(key int, v value) {
 	if v.id == 0 || v.key != key {
-		a.failf("%s: the value of %d is %+v", a.kind, key, v)
+		r.failf("the value of %d is %+v", key, v)
 	}
 }
 
@@ -144,7 +147,11 @@ type call struct {
 // call calls a method drawn from those of the round.
 func (a *actor) call(d dice) {
 	m := one(d, a.methods...)
-	c := &call{actor: a, dice: d, method: m.name, key: d.IntN(a.keys), began: time.Now(), tick: a.ledger.clock.Add(1)}
+	for a.soak && slices.Contains(whole, m.name) && d.IntN(1000) > 0 {
+		m = one(d, a.methods...)
+	}
+	a.calls.Add(1)
+	c := &call{actor: a, dice: d, method: m.name, key: a.key(d), began: time.Now(), tick: a.ledger.clock.Add(1)}
 	if m.name == "Take" && c.toTake(c.key) != anyContext {
 		return
 	}
@@ -165,7 +172,7 @@ func (a *actor) call(d dice) {
 func (c *call) end(p any) {
 	what := fmt.Sprintf("%s %03x: %s of %d ends (panic: %v)", c.kind, c.actor.place&0xfff, c.method, c.key, p)
 	c.tracef("%s", what)
-	if now := time.Now(); !c.until.IsZero() && now.After(c.until) {
+	if now := time.Now(); !c.until.IsZero() && now.After(c.until.Add(c.late)) {
 		c.failf("%s, %v too late, after %v", what, now.Sub(c.until), now.Sub(c.began))
 	}
 	ours := p == errBurst

@@ -7,7 +7,7 @@
 //
 // A round runs in the fake time of testing/synctest. So a promise about time is checked
 // exactly, on a machine of any speed. Fake time stands still while a goroutine waits for a
-// lock: then a watchdog in real time ends the process.
+// lock: then a watchdog in real time ends the process. TestSoak has long rounds in real time.
 //
 // What an actor does depends on the seed and on the actor's place in the round. So a seed
 // replays a round, but for the order of goroutines that wake up at the same moment.
@@ -50,10 +50,7 @@ const (
 // of a key, a panic in a goroutine of the cache, values that leave twice or never, wrong
 // counts, and whatever runs after Close.
 func TestPairs(t *testing.T) {
-	seed := *seedOpt
-	if seed == 0 {
-		seed = rand.Uint64() >> 32
-	}
+	seed := firstSeed()
 	s := &stage{folder: t.TempDir(), trace: *roundsOpt == 1}
 	watchdog := time.AfterFunc(patience, s.hang)
 	defer watchdog.Stop()
@@ -71,10 +68,21 @@ func TestPairs(t *testing.T) {
 	}
 }
 
+// firstSeed returns the seed that was asked for, or a new one.
+func firstSeed() uint64 {
+	if *seedOpt != 0 {
+		return *seedOpt
+	}
+	return rand.Uint64() >> 32
+}
+
 // A stage is what rounds have in common.
 type stage struct {
 	folder string
 	trace  bool
+	soak   bool          // rounds are in real time, and long
+	late   time.Duration // how late a call may return
+	calls  atomic.Uint64
 	seed   atomic.Uint64 // of the round that is played
 	met    sync.Map      // pairs of a kind of actor and a method that it has called
 }

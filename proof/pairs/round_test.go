@@ -26,11 +26,14 @@ type round struct {
 	ledger  ledger
 	started time.Time
 	keys    int                            // of the actors
+	more    int                            // keys from crowdKeys on, in a soak
 	methods []method                       // that they call
 	cast    map[string]bool                // the kinds of actors who call methods
 	bursts  bool                           // some panic or call Goexit
 	crowded bool                           // OnRemove is far behind at times
-	over    atomic.Bool                    // nobody acts any more
+	stays   bool                           // the cache is not closed before the end
+	until   time.Time                      // when the program ends to call; zero: after one call
+	over    atomic.Bool                    // nobody acts any more, or a soak rests
 	saved   atomic.Pointer[bytes.Buffer]   // a snapshot for Restore
 	last    atomic.Pointer[stats.Snapshot] // of the statistics
 }
@@ -39,9 +42,7 @@ type round struct {
 // often.
 func newRound(s *stage, t *testing.T, d dice) *round {
 	r := &round{stage: s, t: t, dice: d, started: time.Now(), keys: 1 + d.IntN(keys), bursts: d.chance(50)}
-	for len(r.methods) < 3+d.IntN(8) {
-		r.methods = append(r.methods, one(d, one(d, methods, methods[:takes])...))
-	}
+	r.methods = draw(d)
 	o := &r.options
 	o.Expire, o.Idle, o.Jitter = one(d, 0, 10*ms, 50*ms, time.Second), one(d, 0, 0, 0, 0, 30*ms), one(d, 0, 0, 0.3)
 	o.Refresh, o.Grace = one(d, 0, 0, 0.5), one(d, 0, 20*ms, time.Second)
@@ -60,11 +61,14 @@ func newRound(s *stage, t *testing.T, d dice) *round {
 	if d.chance(40) {
 		o.Negative = r.negative
 	}
-	if r.crowded = d.chance(6); r.crowded {
+	if r.crowded = d.chance(6) || r.soak && d.chance(60); r.crowded {
 		o.MaxLoads, o.Workers, o.Timeout = one(d, 0, 1, 1, 2), one(d, 1, 2), one(d, 0, 0, 0, 200*ms)
 	}
-	if r.crowded || d.chance(40) {
+	if r.crowded || d.chance(40) && !r.soak {
 		o.OnRemove = r.onRemove
+	}
+	if r.soak {
+		r.enlarge(d)
 	}
 	r.cast = map[string]bool{"the program": true}
 	fetches := d.chance(70)
@@ -85,18 +89,49 @@ func newRound(s *stage, t *testing.T, d dice) *round {
 	return r
 }
 
+// draw returns some methods; about half of them are Takes.
+func draw(d dice) (of []method) {
+	for len(of) < 3+d.IntN(8) {
+		of = append(of, one(d, one(d, methods, methods[:takes])...))
+	}
+	return of
+}
+
+// key draws a key of a call.
+func (r *round) key(d dice) int {
+	if r.more > 0 && d.chance(70) {
+		return crowdKeys + d.IntN(r.more)
+	}
+	return d.IntN(r.keys)
+}
+
 // act has some goroutines of the program call methods.
 func (r *round) act(phase int) {
 	var all sync.WaitGroup
 	d := r.dice.at('g', uint64(phase))
-	for n := range 4 + d.IntN(7) {
+	count := 4 + d.IntN(7)
+	if r.soak {
+		count *= 1 + d.IntN(6)
+	}
+	for n := range count {
 		a := &actor{round: r, dice: d.at(uint64(n)), kind: "the program", ctx: context.Background(), loads: -1, above: -1}
 		all.Go(func() {
 			time.Sleep(a.duration())
-			a.call(a.at('c'))
+			n := uint64(0)
+			more := func() bool { return n == 0 || time.Now().Before(r.until) && !r.t.Failed() }
+			for more() {
+				var calls sync.WaitGroup // in a goroutine of their own, which a fetch may end
+				calls.Go(func() {
+					for more() {
+						n++
+						a.call(a.at('c', n))
+					}
+				})
+				calls.Wait()
+			}
 		})
 	}
-	if r.crowded {
+	if r.crowded && !r.soak {
 		all.Go(func() { r.crowd(d.at('x')) })
 	}
 	ended := make(chan struct{})
@@ -119,21 +154,26 @@ func (r *round) crowd(d dice) {
 	r.cache.DelFunc(func(key int, _ value) bool { return key >= crowdKeys })
 }
 
-// quieten waits until nothing of the cache runs, and checks that each get was counted once.
+// quieten waits until nothing of the cache runs, and the statistics say what has happened.
 func (r *round) quieten() {
-	var s stats.Snapshot
+	wrong := ""
 	for range 100_000 {
-		synctest.Wait()
-		s = r.cache.Stats()
+		if !r.soak {
+			synctest.Wait()
+		}
+		s := r.cache.Stats()
+		wrong = fmt.Sprintf("something runs without end: loads %+v, callbacks %+v", s.Loads, s.Callbacks)
 		if r.ledger.active.Load() == 0 && s.Loads.Running+s.Callbacks.Running+s.Callbacks.Queued == 0 {
-			if gets := r.ledger.gets.Load(); s.Gets() != gets {
-				r.failf("%d hits and %d misses, but %d gets", s.Hits, s.Misses, gets)
+			if wrong = r.ledger.compare(s, r.options.OnRemove != nil); wrong == "" {
+				r.measure()
+				return
 			}
+		}
+		if time.Sleep(ms); r.soak && r.t.Failed() {
 			return
 		}
-		time.Sleep(ms)
 	}
-	r.failf("something runs without end: loads %+v, callbacks %+v", s.Loads, s.Callbacks)
+	r.failf("%s", wrong)
 }
 
 // end closes the cache, and checks that it stays quiet.
@@ -145,19 +185,33 @@ func (r *round) end() {
 		r.failf("Close: %v", err)
 	}
 	begun := r.ledger.begun.Load()
-	time.Sleep(10 * time.Second)
+	if !r.soak {
+		time.Sleep(10 * time.Second)
+	}
 	r.quieten()
 	s := r.cache.Stats()
 	if now := r.ledger.begun.Load(); now > begun || s.Entries+s.Negatives+s.Loads.Queued+s.Expiry.Pending > 0 {
 		r.failf("after Close: %d functions of the user, then %d; %+v", begun, now, s)
 	}
-	if n := r.ledger.bursts.Load(); s.Callbacks.Panics != uint64(n) {
-		r.failf("OnRemove ended %d times in a panic or Goexit, and the statistics say %d", n, s.Callbacks.Panics)
-	}
-	if n := r.ledger.left.Load(); r.options.OnRemove != nil && !r.crowded && n != s.Removals.Total() { // of a crowd most are not noted
-		r.failf("OnRemove was told of %d values, and %+v left", n, s.Removals)
-	}
 	_ = os.Remove(r.file())
+}
+
+// measure checks the limits, unless they change meanwhile.
+func (r *round) measure() {
+	resizes, resizing := r.ledger.resizes.Load(), r.ledger.resizing.Load()
+	s := r.cache.Stats()
+	n := r.cache.Len()
+	if above := s.Limit > 0 && n > s.Limit || s.Weight > s.MaxWeight; above && resizing == 0 && r.ledger.resizes.Load() == resizes {
+		r.failf("%d entries of at most %d, a weight of %d of %d", n, s.Limit, s.Weight, s.MaxWeight)
+	}
+}
+
+// resize calls a method that changes a limit, of which measure must know.
+func (r *round) resize(do func()) {
+	r.ledger.resizing.Add(1)
+	defer r.ledger.resizing.Add(-1)
+	r.ledger.resizes.Add(1)
+	do()
 }
 
 // compare takes a snapshot of the statistics. No counter may be less than in one that was
@@ -196,18 +250,38 @@ func (r *round) tracef(format string, args ...any) {
 
 // A ledger counts what happens in a round, to compare it with what the cache promises.
 type ledger struct {
-	active, begun atomic.Int64  // calls of functions of the user: those that run, and all
-	gets          atomic.Uint64 // that must be counted as hits or misses
-	bursts        atomic.Int64  // calls of OnRemove that run, panicked or called Goexit
-	told          sync.Map      // the causes that OnRemove got, by the ids of the values
-	left          atomic.Uint64 // their number
-	taking        atomic.Int64  // Takes under way
-	unread        atomic.Uint64 // the id of a value that must not be stored, or 0: see renewed
-	clock         atomic.Uint64 // ticks with each call, and each change of a key
+	active, begun atomic.Int64                     // calls of functions of the user: those that run, and all
+	gets          atomic.Uint64                    // that must be counted as hits or misses
+	bursts        atomic.Int64                     // calls of OnRemove that run, panicked or called Goexit
+	told          sync.Map                         // the causes that OnRemove got, by the ids of the values
+	left          [cache.Cleared + 1]atomic.Uint64 // calls of OnRemove, by cause
+	resizes       atomic.Int64                     // changes of a limit that have begun
+	resizing      atomic.Int64                     // those under way
+	taking        atomic.Int64                     // Takes under way
+	unread        atomic.Uint64                    // the id of a value that must not be stored, or 0: see renewed
+	clock         atomic.Uint64                    // ticks with each call, and each change of a key
 	mu            sync.Mutex
 	changing      [keys]int      // calls that may change a key, under way
 	changed       [keys]uint64   // when the last of them began or ended
 	fetching      [keys][]uint64 // when the calls began whose fetches of a key run
+}
+
+// compare returns what the statistics say otherwise at rest. told says that there is OnRemove.
+func (l *ledger) compare(s stats.Snapshot, told bool) string {
+	r := s.Removals
+	removed := [...]uint64{cache.Expired: r.Expired, cache.Evicted: r.Evicted, cache.Deleted: r.Deleted, cache.Replaced: r.Replaced, cache.Cleared: r.Cleared}
+	for cause, n := range removed {
+		if of := l.left[cause].Load(); told && of != n {
+			return fmt.Sprintf("%d values have left as %v, and OnRemove was told of %d", n, cache.Cause(cause), of)
+		}
+	}
+	if gets := l.gets.Load(); s.Gets() != gets {
+		return fmt.Sprintf("%d hits and %d misses, but %d gets", s.Hits, s.Misses, gets)
+	}
+	if n := l.bursts.Load(); s.Callbacks.Panics != uint64(n) {
+		return fmt.Sprintf("OnRemove ended %d times in a panic or Goexit, and the statistics say %d", n, s.Callbacks.Panics)
+	}
+	return ""
 }
 
 // renewed is called before a fetch returns a value in place of old. If that was evicted, and
@@ -243,6 +317,9 @@ func (l *ledger) change(s scope, key int) (end func()) {
 // the call began that it is for. ok is false if another fetch of a key runs, though nobody
 // may have changed the key since that one began.
 func (l *ledger) fetch(since uint64, of []int) (end func(), ok bool) {
+	if of[0] >= crowdKeys { // of those nobody keeps a record
+		return func() {}, true
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	ok = true

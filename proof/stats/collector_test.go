@@ -9,6 +9,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
+	"github.com/pinwheel-cache/pinwheel/internal/sources"
 	prompinwheel "github.com/pinwheel-cache/pinwheel/prometheus"
 	"github.com/pinwheel-cache/pinwheel/stats"
 )
@@ -17,11 +18,11 @@ import (
 // sample, and that promlint finds nothing.
 func TestCollectorIsTheHandler(t *testing.T) {
 	for name, s := range map[string]stats.Snapshot{"full": distinct(0), `odd "name" \ 1`: {}} {
-		_, unregister := stats.Register(stats.CacheSource{Name: name, Snapshot: func() (stats.Snapshot, bool) { return s, true }})
+		_, unregister := sources.Register(sources.Cache[stats.Snapshot]{Name: name, Snapshot: func() (stats.Snapshot, bool) { return s, true }})
 		t.Cleanup(unregister)
 	}
 	wheel := distinctWheel(1000)
-	_, unregister := stats.Register(stats.WheelSource{Name: "wheel", Snapshot: func() (stats.WheelSnapshot, bool) { return wheel, true }})
+	_, unregister := sources.Register(sources.Wheel[stats.WheelSnapshot]{Name: "wheel", Snapshot: func() (stats.WheelSnapshot, bool) { return wheel, true }})
 	t.Cleanup(unregister)
 
 	registry := prometheus.NewPedanticRegistry()

@@ -173,7 +173,7 @@ func wantSeries(s stats.Snapshot) map[string]float64 {
 func wantWheelSeries(w stats.WheelSnapshot) map[string]float64 {
 	want := map[string]float64{
 		"timingwheel_pending":       float64(w.Pending),
-		"timingwheel_backlog":       float64(w.Backlog),
+		"timingwheel_backlog":       float64(w.Overdue),
 		"timingwheel_running":       float64(w.Running),
 		"timingwheel_tombstones":    float64(w.Tombstones),
 		"timingwheel_started_total": float64(w.Started),

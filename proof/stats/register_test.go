@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/pinwheel-cache/pinwheel/internal/histogram"
+	"github.com/pinwheel-cache/pinwheel/internal/sources"
 	"github.com/pinwheel-cache/pinwheel/near/redis/redistest"
 	"github.com/pinwheel-cache/pinwheel/stats"
 )
@@ -17,18 +19,18 @@ import (
 func TestMain(m *testing.M) { redistest.VerifyTestMain(m) }
 
 // register registers a source until the end of the test.
-func register(t testing.TB, source stats.Source) (unique string) {
-	unique, unregister := stats.Register(source)
+func register(t testing.TB, source sources.Source) (unique string) {
+	unique, unregister := sources.Register(source)
 	t.Cleanup(unregister)
 	return unique
 }
 
 func registerCache(t testing.TB, name string, snapshot func() (stats.Snapshot, bool)) (unique string) {
-	return register(t, stats.CacheSource{Name: name, Snapshot: snapshot})
+	return register(t, sources.Cache[stats.Snapshot]{Name: name, Snapshot: snapshot})
 }
 
 func registerWheel(t testing.TB, name string, snapshot func() (stats.WheelSnapshot, bool)) (unique string) {
-	return register(t, stats.WheelSource{Name: name, Snapshot: snapshot})
+	return register(t, sources.Wheel[stats.WheelSnapshot]{Name: name, Snapshot: snapshot})
 }
 
 // always returns a source that reports s.
@@ -54,11 +56,11 @@ func metrics(t testing.TB) string {
 
 // observed returns a histogram of durations.
 func observed(durations ...time.Duration) stats.Histogram {
-	var r stats.DurationRecorder
+	var r histogram.DurationRecorder
 	for _, took := range durations {
 		r.Observe(took)
 	}
-	return r.Histogram()
+	return stats.Histogram(r.Histogram())
 }
 
 // distinct returns a Snapshot of different numbers after n, so that a number in the wrong

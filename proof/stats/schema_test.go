@@ -15,6 +15,7 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"github.com/pinwheel-cache/pinwheel/internal/sources"
 	"github.com/pinwheel-cache/pinwheel/stats"
 )
 
@@ -95,7 +96,7 @@ func TestTheSchemaRefuses(t *testing.T) {
 		s.WhatIf.Gets += looks.Add(1)
 		return s, true
 	}
-	register(t, stats.CacheSource{Name: "users", Snapshot: used, HotKeys: hotKeys})
+	register(t, sources.Cache[stats.Snapshot]{Name: "users", Snapshot: used, HotKeys: hotKeys})
 	text := served(t, "/stats.json")
 	checkSchema(t, text)
 	schema, err := strictSchema()
@@ -134,7 +135,7 @@ func TestTheSchemaRefuses(t *testing.T) {
 	}
 }
 
-func hotKeys() []stats.HotKey { return []stats.HotKey{{Key: "a"}, {Key: "\xff<"}} }
+func hotKeys() []sources.HotKey { return []sources.HotKey{{Key: "a"}, {Key: "\xff<"}} }
 
 // TestStatsFitTheSchema checks all shapes of the statistics: without caches, with unused ones,
 // with odd names, hot keys and purging, with few and many points of history, and from expvar.
@@ -159,13 +160,13 @@ func TestStatsFitTheSchema(t *testing.T) {
 		fit(t)
 	})
 	t.Run("hot keys and purging", func(t *testing.T) {
-		register(t, stats.CacheSource{
+		register(t, sources.Cache[stats.Snapshot]{
 			Name: "users", Snapshot: always(distinct(0)), HotKeys: hotKeys,
 			Purge:     func(string) (int, error) { return 1, nil },
 			PurgeAll:  func() int { return 1 },
 			LastError: func() (time.Time, error) { return time.Now(), errors.New("no database") },
 		})
-		fit(t, stats.WithPurge(func(*http.Request) error { return nil }))
+		fit(t, stats.WithOperators(func(*http.Request) error { return nil }))
 	})
 	t.Run("history", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {

@@ -11,13 +11,13 @@ import (
 	"pgregory.net/rapid"
 )
 
-// A clockModel is a clock, and what must hold of its Recent.
+// A clockModel is a clock, and what must hold of its RecentForDeadline.
 type clockModel struct {
 	Clock
-	spare  int   // exact readings left in the tick
+	left   int   // exact readings left in the tick
 	ends   int64 // the tick, and then there are new ones if there are any left
 	ticked int64 // the time of the last tick of the driver, or of the last reading
-	last   int64 // what Recent returned last
+	last   int64 // what RecentForDeadline returned last
 }
 
 func newClockModel(tick time.Duration) *clockModel {
@@ -33,7 +33,7 @@ func (m *clockModel) tick() {
 }
 
 func (m *clockModel) renew() {
-	m.spare, m.ticked = ReadingsPerTick, m.Real()
+	m.left, m.ticked = ReadingsPerTick, m.Real()
 	m.ends = (m.ticked/m.perTick + 1) * m.perTick
 }
 
@@ -43,20 +43,20 @@ type testingT interface {
 	Fatalf(format string, args ...any)
 }
 
-// recent is Recent, checked: it is exact while there are readings left, and
+// recent is RecentForDeadline, checked: it is exact while there are readings left, and
 // otherwise between the last tick and now; and it does not go back.
 func (m *clockModel) recent(t testingT, luck uint64) int64 {
 	t.Helper()
-	if m.spare > 0 && m.Real() >= m.ends {
+	if m.left > 0 && m.Real() >= m.ends {
 		m.renew()
 	}
-	got, last := m.Recent(&m.Stores, luck, false)
+	got, last := m.RecentForDeadline(&m.Stores, luck, false)
 	now := m.Real()
 	switch {
-	case last != (m.spare == 1):
-		t.Fatalf("recent took the last reading: %v, with %d left", last, m.spare)
-	case m.spare != 0 && got != now:
-		t.Fatalf("recent is %d at %d, with %d exact readings left", got, now, m.spare)
+	case last != (m.left == 1):
+		t.Fatalf("recent took the last reading: %v, with %d left", last, m.left)
+	case m.left != 0 && got != now:
+		t.Fatalf("recent is %d at %d, with %d exact readings left", got, now, m.left)
 	case got > now:
 		t.Fatalf("recent is %d at %d: ahead", got, now)
 	case got < m.ticked:
@@ -64,14 +64,14 @@ func (m *clockModel) recent(t testingT, luck uint64) int64 {
 	case got < m.last:
 		t.Fatalf("recent is %d after %d", got, m.last)
 	}
-	if m.spare > 0 {
-		m.spare--
+	if m.left > 0 {
+		m.left--
 	}
 	m.last = got
 	return got
 }
 
-// TestRecentModel compares a clock with a model, after random operations.
+// TestRecentModel compares a clock with a model while random operations change both.
 func TestRecentModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		tick := rapid.SampledFrom([]time.Duration{10 * time.Millisecond, 100 * time.Millisecond, time.Second}).Draw(t, "tick")
@@ -87,7 +87,7 @@ func TestRecentModel(t *testing.T) {
 					}
 				},
 				"exact": func(t *rapid.T) {
-					if got, _ := m.Recent(&m.Stores, rapid.Uint64().Draw(t, "luck"), true); got != m.Real() {
+					if got, _ := m.RecentForDeadline(&m.Stores, rapid.Uint64().Draw(t, "luck"), true); got != m.Real() {
 						t.Fatalf("the exact time is %d, and not %d", m.Real(), got)
 					}
 				},
@@ -165,7 +165,7 @@ func TestRecentOfMany(t *testing.T) {
 		wg.Go(func() {
 			last := int64(0)
 			for k := uint64(0); !stop.Load(); k++ {
-				now, _ := c.Recent(&c.Stores, k<<20, false)
+				now, _ := c.RecentForDeadline(&c.Stores, k<<20, false)
 				if now < last {
 					backs.Add(1)
 					if d := last - now; d > worst.Load() {

@@ -9,9 +9,8 @@ import (
 	"strings"
 )
 
-// Parser returns a function that reads a key as Of writes it: strings,
-// integers, booleans, and what has an UnmarshalText method. It returns nil for other
-// types.
+// Parser returns a function that reads a key as Of writes it. It returns nil unless keys are
+// strings, integers or booleans, or have an UnmarshalText method.
 func Parser[K comparable]() func(text string) (K, error) {
 	if _, ok := any(new(K)).(encoding.TextUnmarshaler); ok {
 		return func(text string) (key K, err error) {
@@ -38,8 +37,8 @@ func Parser[K comparable]() func(text string) (K, error) {
 	}
 }
 
-// setterOf returns a function that parses a text into a value of type t, or nil if there
-// is none.
+// setterOf returns a function that parses a text into a value of type t, or nil if t is no
+// string, integer or boolean.
 func setterOf(t reflect.Type) func(v reflect.Value, text string) error {
 	switch {
 	case t.Kind() == reflect.String:
@@ -69,8 +68,8 @@ func setterOf(t reflect.Type) func(v reflect.Value, text string) error {
 	return nil
 }
 
-// Of returns a key as text. If Parser has a function for the type, that reads the
-// text, so Of ignores a String method. For other types it is fmt.Sprint.
+// Of returns a key as text. If Parser returns a function for the type, that function reads the
+// text, so Of ignores a String method then. For other types Of is fmt.Sprint.
 func Of[K comparable](key K) string {
 	if _, ok := any(&key).(encoding.TextUnmarshaler); ok {
 		if m, ok := any(&key).(encoding.TextMarshaler); ok {
@@ -80,7 +79,7 @@ func Of[K comparable](key K) string {
 		}
 		return fmt.Sprint(key)
 	}
-	// What a pointer points to is not the key, may be secret, and may be changing.
+	// What a pointer points to is not the key, may be secret, and may change meanwhile.
 	if v := reflect.ValueOf(key); v.Kind() == reflect.Pointer {
 		return fmt.Sprintf("(%T)(%#x)", key, v.Pointer())
 	}

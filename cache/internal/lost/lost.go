@@ -7,40 +7,41 @@ import (
 	"sync/atomic"
 )
 
-// Keys remembers the keys that expired or were evicted lately in a shard, so that a miss
+// Keys remembers the keys that expired or were evicted recently in a shard, so that a miss
 // of one can be told from a miss of an unknown key. It is a direct-mapped table of
-// fingerprints. A key is mistaken for another with a probability of at most 1/32,768. The
+// fingerprints. It mistakes one key for another with a probability of at most 1/32,768. The
 // zero Keys is empty.
 //
-// In a shard of many entries it remembers a sample of the keys, chosen by hash. So most
+// In a shard of many entries it remembers only a sample of the keys, chosen by hash. So most
 // removals and stores do not touch the table, and the table stays in the processor's cache.
-// A miss of a sampled key tells the cause of several misses: its own, and some of unsampled
-// keys. The latter are owed. A later miss of an unsampled key is counted for a cause that is
-// owed. So no miss is counted twice, whichever key is missed most.
+// If one key in n is in the sample, a miss of a sampled key stands for n misses: its own, which
+// is counted at once, and n-1 of other keys, which are owed. Each later miss of a key outside the
+// sample is counted for a reason that is owed. So no miss is counted twice, whichever key is
+// missed most.
 //
 // The lock of the shard guards it. Misses read it under the lock for reading.
 type Keys struct {
-	slots *[]uint16       // each 15 bits of a hash and evictedBit, or 0 if free; a pointer, as a shard has no more room
+	slots *[]uint16       // each 15 bits of a hash and evictedBit, or 0 if free; a pointer, to keep a shard small
 	skip  uint32          // a key is in the sample if these bits of its hash are 0
-	room  uint32          // how many entries the shard has room for, when it last lost one
-	owed  [2]atomic.Int32 // misses still to be counted for Expired, and for Evicted
+	room  uint32          // how many entries the shard had room for when it last lost one
+	owed  [2]atomic.Int32 // misses to be counted yet for ByExpiry, and for ByEviction
 }
 
-// A Cause is why a key is missing.
-type Cause uint8
+// A Reason is why a key is missing.
+type Reason uint8
 
 const (
-	Unknown Cause = iota // it was never there, or was removed otherwise, or is forgotten
-	Expired
-	Evicted
+	Unknown Reason = iota // it never had a value, or was removed otherwise, or is forgotten
+	ByExpiry
+	ByEviction
 )
 
 const (
 	minSlots = 64
 	maxSlots = 512
 
-	// maxOwed bounds the misses that are owed: those of so many sampled keys. If nearly all
-	// misses have one cause, fewer misses may follow than are owed.
+	// maxOwed bounds the misses that are owed, in misses of sampled keys. If nearly all misses
+	// have one reason, by chance fewer may follow than are owed.
 	maxOwed = 64
 
 	evictedBit = 1
@@ -56,9 +57,9 @@ func (k *Keys) fingerprint(h uint64) (slot *uint16, print uint16) {
 	return &slots[h>>40&uint64(len(slots)-1)], max(uint16(h>>24)&^evictedBit, 2)
 }
 
-// Add remembers a key with hash h that was removed, as Expired or Evicted, from a shard with room
-// for so many entries.
-func (k *Keys) Add(h uint64, cause Cause, entries int) {
+// Add remembers a key with hash h that was removed ByExpiry or ByEviction. entries is how many the
+// shard has room for.
+func (k *Keys) Add(h uint64, reason Reason, entries int) {
 	if int(k.room) != entries || k.slots == nil {
 		k.resize(entries)
 	}
@@ -66,13 +67,13 @@ func (k *Keys) Add(h uint64, cause Cause, entries int) {
 		return
 	}
 	slot, print := k.fingerprint(h)
-	if cause == Evicted {
+	if reason == ByEviction {
 		print |= evictedBit
 	}
 	*slot = print
 }
 
-// resize makes the sample that of a shard with room for so many entries.
+// resize chooses the sample for a shard with room for a number of entries.
 func (k *Keys) resize(entries int) {
 	if k.slots == nil || len(*k.slots) < min(entries, maxSlots) {
 		n := min(max(entries, minSlots), maxSlots)
@@ -92,36 +93,36 @@ func (k *Keys) Forget(h uint64) {
 	}
 }
 
-// cause returns why a key with hash h of the sample is missing.
-func (k *Keys) cause(h uint64) Cause {
+// reason returns why a key with hash h of the sample is missing.
+func (k *Keys) reason(h uint64) Reason {
 	if !k.remembers(h) || k.slots == nil {
 		return Unknown
 	}
 	slot, print := k.fingerprint(h)
 	switch *slot {
 	case print:
-		return Expired
+		return ByExpiry
 	case print | evictedBit:
-		return Evicted
+		return ByEviction
 	}
 	return Unknown
 }
 
-// Miss returns the cause to count for a miss of a key with hash h. It is safe for concurrent use
-// with itself.
-func (k *Keys) Miss(h uint64) Cause {
+// Miss returns the reason to count for a miss of a key with hash h. Any number of goroutines may
+// call it at once.
+func (k *Keys) Miss(h uint64) Reason {
 	if k.remembers(h) {
-		cause := k.cause(h)
-		if cause != Unknown && k.skip > 0 {
-			if owed := &k.owed[cause-Expired]; owed.Load() < maxOwed*int32(k.skip) {
+		reason := k.reason(h)
+		if reason != Unknown && k.skip > 0 {
+			if owed := &k.owed[reason-ByExpiry]; owed.Load() < maxOwed*int32(k.skip) {
 				owed.Add(int32(k.skip))
 			}
 		}
-		return cause
+		return reason
 	}
 	for i := range k.owed {
 		if n := k.owed[i].Load(); n > 0 && k.owed[i].CompareAndSwap(n, n-1) {
-			return Expired + Cause(i)
+			return ByExpiry + Reason(i)
 		}
 	}
 	return Unknown

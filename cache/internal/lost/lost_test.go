@@ -9,7 +9,7 @@ import (
 )
 
 // TestLostKeys checks that after random stores and removals most keys of the sample are
-// remembered, each with its last cause.
+// remembered, each with its last reason.
 func TestLostKeys(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		entries := rapid.SampledFrom([]int{1, 64, 500, 1000, 100_000}).Draw(t, "entries")
@@ -19,10 +19,10 @@ func TestLostKeys(t *testing.T) {
 			hashes[i] = r.Uint64()
 		}
 		var l Keys
-		last := map[uint64]Cause{}
+		last := map[uint64]Reason{}
 		for range min(2*entries, 1<<16) {
 			h := hashes[r.IntN(len(hashes))]
-			if last[h] = Cause(r.IntN(int(Evicted) + 1)); last[h] == Unknown {
+			if last[h] = Reason(r.IntN(int(ByEviction) + 1)); last[h] == Unknown {
 				l.Forget(h)
 			} else {
 				l.Add(h, last[h], entries)
@@ -30,7 +30,7 @@ func TestLostKeys(t *testing.T) {
 		}
 		sampled, known, wrong, slots := 0, 0, 0, 0
 		for h, want := range last {
-			got := l.cause(h)
+			got := l.reason(h)
 			switch {
 			case !l.remembers(h):
 				if got != 0 {
@@ -59,14 +59,14 @@ func TestLostKeys(t *testing.T) {
 	})
 }
 
-// TestLostKeysEstimate checks that the counts by cause are right although only a sample of
-// many keys is remembered, also if most misses are of one unknown key, and when the causes
+// TestLostKeysEstimate checks that the counts by reason are right although only a sample of
+// many keys is remembered, also if most misses are of one unknown key, and when the reasons
 // change.
 func TestLostKeysEstimate(t *testing.T) {
 	for _, entries := range []int{2000, 20_000, 200_000} {
 		r := rand.New(rand.NewPCG(1, uint64(entries)))
 		var l Keys
-		l.Add(r.Uint64(), Expired, entries)
+		l.Add(r.Uint64(), ByExpiry, entries)
 		never := r.Uint64()
 		for tries := 0; l.remembers(never); never = r.Uint64() {
 			if tries++; tries > 100 {
@@ -77,15 +77,15 @@ func TestLostKeysEstimate(t *testing.T) {
 			const misses = 1 << 20
 			var got [3]float64 // absent, expired, evicted
 			for range misses {
-				h, cause := r.Uint64(), Evicted
+				h, reason := r.Uint64(), ByEviction
 				switch part := r.Float64(); {
 				case part < want[0]:
 					h = never
 				case part < want[0]+want[1]:
-					cause = Expired
+					reason = ByExpiry
 					fallthrough
 				default:
-					l.Add(h, cause, entries)
+					l.Add(h, reason, entries)
 				}
 				got[l.Miss(h)] += 1. / misses
 				l.Forget(h)

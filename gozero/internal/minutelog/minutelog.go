@@ -19,21 +19,21 @@ var Process = new(Log)
 // A Log logs what caches did each minute. The zero Log does not run. There is no goroutine
 // between the lines.
 type Log struct {
-	mu      sync.Mutex                  // not held during stats.Caches, which takes locks of the caches
-	running bool                        // a timer is set, or its tick runs
-	starts  int                         // calls of Start
-	last    map[string]stats.NamedCache // all caches, by name, at the last tick
+	mu      sync.Mutex                             // not held during stats.Caches, which takes locks of the caches
+	running bool                                   // a timer is set, or its tick runs
+	starts  int                                    // calls of Start
+	last    map[string]stats.Named[stats.Snapshot] // all caches, by name, at the last tick
 }
 
-// Running reports whether there will be another line, if there is traffic.
+// Running reports whether the Log runs: it looks for traffic in a minute at the latest.
 func (l *Log) Running() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.running
 }
 
-// Start begins the lines for all caches of the process, until there is none. While there are lines it does
-// nothing.
+// Start begins the lines for all caches of the process. They end when there is no cache
+// any more. Until then Start does nothing.
 func (l *Log) Start() {
 	l.mu.Lock()
 	l.starts++
@@ -59,7 +59,7 @@ func (l *Log) tick() {
 // minute returns what the caches with traffic did since the last tick, and sets the
 // timer for the next. If a cache is made meanwhile, either stats.Caches returns it or
 // starts has changed, so the log goes on.
-func (l *Log) minute() (busy []stats.NamedCache) {
+func (l *Log) minute() (busy []stats.Named[stats.Snapshot]) {
 	l.mu.Lock()
 	starts := l.starts
 	l.mu.Unlock()
@@ -83,11 +83,11 @@ func (l *Log) minute() (busy []stats.NamedCache) {
 
 // keep keeps the statistics of all caches for the next tick, and returns the previous
 // ones.
-func (l *Log) keep(all []stats.NamedCache) (before map[string]stats.NamedCache) {
+func (l *Log) keep(all []stats.Named[stats.Snapshot]) (before map[string]stats.Named[stats.Snapshot]) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	before = l.last
-	l.last = make(map[string]stats.NamedCache, len(all))
+	l.last = make(map[string]stats.Named[stats.Snapshot], len(all))
 	for _, c := range all {
 		l.last[c.Name] = c
 	}

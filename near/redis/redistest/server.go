@@ -1,5 +1,6 @@
-// Package redistest runs redis-server on free ports of this machine, for tests and
-// examples: alone, also with TLS, with replicas and Sentinels, or as a cluster.
+// Package redistest runs redis-server on free ports of this machine: alone, also with TLS, with
+// replicas and Sentinels, or as a cluster. It is for the tests and examples of this repository, in
+// several modules, and promises nothing: any release may change it.
 package redistest
 
 import (

@@ -22,6 +22,8 @@ import (
 	"github.com/prometheus/prometheus/model/rulefmt"
 	"github.com/prometheus/prometheus/promql/parser"
 
+	"github.com/pinwheel-cache/pinwheel/internal/histogram"
+	"github.com/pinwheel-cache/pinwheel/internal/sources"
 	"github.com/pinwheel-cache/pinwheel/stats"
 )
 
@@ -264,15 +266,18 @@ func series(t *testing.T) (all []labels.Labels) {
 func metrics(t *testing.T) map[string]*dto.MetricFamily {
 	t.Helper()
 	full := stats.Snapshot{Limit: 1, MaxWeight: 1, HottestShare: 0.5, WhatIf: stats.WhatIf{Gets: 1}, Near: stats.Near{MaxLag: time.Second}}
-	var ages stats.AgeRecorder
+	var ages histogram.AgeRecorder
 	ages.Observe(time.Second)
-	full.EvictedAge = ages.Histogram()
-	var used stats.DurationRecorder // one that is not is not written
+	full.EvictedAge = stats.Histogram(ages.Histogram())
+	var used histogram.DurationRecorder // one that is not is not written
 	used.Observe(time.Second)
-	full.Loads.OK, full.Loads.Failed, full.Expiry.Lateness = used.Histogram(), used.Histogram(), used.Histogram()
-	_, unregister := stats.Register(stats.CacheSource{Name: "users", Snapshot: func() (stats.Snapshot, bool) { return full, true }})
+	durations := stats.Histogram(used.Histogram())
+	full.Loads.OK, full.Loads.Failed, full.Expiry.Lateness = durations, durations, durations
+	_, unregister := sources.Register(sources.Cache[stats.Snapshot]{Name: "users", Snapshot: func() (stats.Snapshot, bool) { return full, true }})
 	defer unregister()
-	_, unregisterWheel := stats.Register(stats.WheelSource{Name: "sessions", Snapshot: func() (stats.WheelSnapshot, bool) { return stats.WheelSnapshot{Lateness: used.Histogram()}, true }})
+	_, unregisterWheel := sources.Register(sources.Wheel[stats.WheelSnapshot]{Name: "sessions", Snapshot: func() (stats.WheelSnapshot, bool) {
+		return stats.WheelSnapshot{Expiry: stats.Expiry{Lateness: durations}}, true
+	}})
 	defer unregisterWheel()
 
 	w := httptest.NewRecorder()

@@ -49,7 +49,7 @@ func serve(t *testing.T, o cache.Options[int64, string], load func(context.Conte
 		}
 	}
 	web := http.NewServeMux()
-	web.Handle("/cache/", stats.Handler(stats.WithPurge(func(*http.Request) error { return nil })))
+	web.Handle("/cache/", stats.Handler(stats.WithOperators(func(*http.Request) error { return nil })))
 	server := httptest.NewServer(web)
 	ctx, end := context.WithCancel(context.Background())
 	var using sync.WaitGroup

@@ -10,7 +10,7 @@ import (
 )
 
 // OnlyLocal allows requests that come straight from this machine, for
-// stats.WithPurge.
+// stats.WithOperators.
 //
 // That is enough for an example on your own machine. A real service checks its own
 // login here: behind a proxy on this machine that adds no header, every request would

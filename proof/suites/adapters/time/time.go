@@ -56,7 +56,14 @@ func Sleep(d Duration) {
 type Ticker = timingwheel.Timer
 
 func NewTicker(d Duration) *Ticker { return wheel.NewTicker(d) }
-func Tick(d Duration) <-chan Time  { return wheel.Tick(d) }
+
+// Tick is of this adapter: a wheel has only tickers that can be stopped.
+func Tick(d Duration) <-chan Time {
+	if d <= 0 {
+		return nil
+	}
+	return wheel.NewTicker(d).C
+}
 
 // AsynctimerChan is the setting of GODEBUG for channels with a buffer, which the wheel does
 // not have.

@@ -1,0 +1,98 @@
+// This file ends loads: whether the result of one is stored, or its error kept, and how its callers get
+// it.
+
+package cache
+
+// concludeAll ends a load and those of its batch, and hands their results to the callers.
+func (c *Cache[K, V]) concludeAll(l *load[K, V]) {
+	reported := false
+	for _, mate := range l.members() {
+		reported = c.conclude(mate) || reported
+		mate.publish()
+	}
+	reported = c.conclude(l) || reported
+	l.publish()
+	l.flight.Finish()
+	c.common.observers.settle(reported) // after that: a callback may wait for this load, or one of the batch
+}
+
+// conclude stores the result of a load, unless the load failed or the key was changed
+// meanwhile. If it returns reported, settle must follow.
+func (c *Cache[K, V]) conclude(l *load[K, V]) (reported bool) {
+	if l.unshared {
+		return false
+	}
+	u := update[K, V]{hash: l.hash, key: l.key, value: l.value, weight: l.weight, life: c.common.time.lifeOf(l.hash, max(l.Expire, 0))}
+	for {
+		var unasked []*filter[K, V]
+		c.storeUnsettled(&u, func(s *shard[K, V]) uint64 {
+			if len(l.filters) > 0 && l.err == nil && !l.stale && !l.absent {
+				unasked, l.filters = l.filters, nil
+				return 0
+			}
+			return s.conclude(l, &u)
+		})
+		if unasked == nil {
+			return u.reported
+		}
+		c.filterLoad(l, unasked)
+	}
+}
+
+// conclude is the part of Cache.conclude under the lock. If there is too little room in the shard,
+// it returns how much is missing, and the load goes on.
+func (s *shard[K, V]) conclude(l *load[K, V], u *update[K, V]) (missing uint64) {
+	s.pending.remove(l)
+	dropped := l.stale || l.evicted && !l.flight.Awaited()
+	switch {
+	case dropped:
+	case l.err != nil:
+		s.keepError(l)
+	default:
+		missing = s.storeResult(l, u)
+	}
+	if missing > 0 {
+		s.pending.add(l) // it was the newest, and no other could begin under this lock
+	} else if s.lives.due != nil {
+		s.endRenewal(l, dropped)
+	}
+	return missing
+}
+
+// storeResult stores the result of a load, as its fields Expire and Unchanged say. If there is too
+// little room in the shard, it returns how much is missing.
+func (s *shard[K, V]) storeResult(l *load[K, V], u *update[K, V]) (missing uint64) {
+	switch {
+	case l.Expire < 0:
+		s.del(l.hash, l.key)
+		return 0
+	case l.Unchanged:
+		s.prolong(u)
+		return 0
+	}
+	return s.put(u)
+}
+
+// prolong gives the present value of the key of u another life, unless it has gone.
+func (s *shard[K, V]) prolong(u *update[K, V]) {
+	i, ok := s.findUsable(u.hash, u.key)
+	if !ok {
+		return
+	}
+	s.setLife(i, u.life)
+	s.use(i)
+	if w := s.common.watch.Load(); w != nil {
+		s.common.touched(w, u.hash, u.life.cap)
+	}
+}
+
+// keepError keeps the error of a load, unless a DelFunc was called meanwhile: it would have
+// dropped the error. The lock of the shard must be held.
+func (s *shard[K, V]) keepError(l *load[K, V]) {
+	if l.keepErr > 0 && !s.closed && l.filtered == 0 {
+		if _, found := s.find(l.hash, l.key); found {
+			s.del(l.hash, l.key) // the error is the answer now
+		}
+		s.common.negatives.set(l.key, l.err, l.keepErr)
+	}
+}

@@ -1,0 +1,45 @@
+package cache
+
+import (
+	"context"
+	"testing"
+	"time"
+	"weak"
+
+	"github.com/pinwheel-cache/pinwheel/internal/sources"
+	"github.com/pinwheel-cache/pinwheel/stats"
+)
+
+// What package cache_test needs beside the exported names. Its tests are those that a rework of the
+// inside may not break.
+
+const Backlog = backlog
+
+// WallClock is what Save and Restore take for the wall clock.
+var WallClock = &wallClock
+
+func (c *Cache[K, V]) Check() error        { return c.check() }
+func (c *Cache[K, V]) SetShards(n int)     { c.setShards(n) }
+func (c *Cache[K, V]) SplitInto(n int)     { c.splitInto(n) }
+func (c *Cache[K, V]) Tick() time.Duration { return c.common.time.tick }
+
+func SourceOf[K comparable, V any](w weak.Pointer[Cache[K, V]]) sources.Cache[stats.Snapshot] {
+	return sourceOf(w)
+}
+
+func WantWhole[K comparable, V any](t *testing.T, c *Cache[K, V]) { t.Helper(); wantWhole(t, c) }
+func MustClose[K comparable, V any](t *testing.T, c *Cache[K, V]) { t.Helper(); mustClose(t, c) }
+
+// WithExtras returns options with all that watches a cache.
+func WithExtras[K comparable, V any](o Options[K, V]) Options[K, V] {
+	o.HotKeys, o.Ages, o.WhatIf = 10, true, o.Limit > 0
+	return o
+}
+
+// An ErrHook is a context that calls a function when it is asked for its error.
+type ErrHook struct {
+	context.Context
+	Asked func()
+}
+
+func (h ErrHook) Err() error { h.Asked(); return h.Context.Err() }

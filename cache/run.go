@@ -1,0 +1,101 @@
+// This file runs the fetch of a load: in which goroutine, and how it ends.
+
+package cache
+
+import (
+	"context"
+	"runtime"
+	"runtime/debug"
+	"time"
+
+	"github.com/pinwheel-cache/pinwheel/cache/internal/flight"
+	"github.com/pinwheel-cache/pinwheel/internal/runner"
+)
+
+// lead runs the fetch of a load: in the caller's goroutine if the caller cannot leave, else
+// in another one. It returns why the caller has left, or nil if the load has ended.
+func (c *Cache[K, V]) lead(who *caller, l *load[K, V], fetch fetcher[K, V]) error {
+	if !who.CanLeave() {
+		c.run(l, fetch.fetch, true)
+		return nil
+	}
+	c.spawnLoad(l, fetch)
+	if err := l.wait(who, true, nil); err != nil {
+		return err
+	}
+	switch l.how {
+	case panicked:
+		panic(l.err.(*PanicError).Value)
+	case exited:
+		runtime.Goexit()
+	}
+	return nil
+}
+
+// spawnLoad runs a load in another goroutine.
+func (c *Cache[K, V]) spawnLoad(l *load[K, V], fetch fetcher[K, V]) {
+	c.spawn(func() {
+		growStack(0)
+		c.run(l, fetch.fetch, false)
+	})
+}
+
+// run calls fetch and ends the load, however fetch ends. If repanic is set, run panics when
+// fetch does.
+func (c *Cache[K, V]) run(l *load[K, V], fetch func(context.Context, *load[K, V]), repanic bool) {
+	rules := &c.common.loads.rules
+	if err := rules.Acquire(l.flight); err != nil {
+		rules.Release(l.flight)
+		l.fail(err)
+		l.how = returned
+		c.concludeAll(l)
+		return
+	}
+	defer c.finish(l, repanic)
+	runner.RunAsLoad(func() {
+		l.call(fetch, rules)
+		c.returned(l)
+		for _, mate := range l.members() {
+			c.returned(mate)
+		}
+	})
+	l.how = returned
+}
+
+// finish ends a load when fetch has returned, panicked or called Goexit. It must be deferred.
+func (c *Cache[K, V]) finish(l *load[K, V], repanic bool) {
+	if l.how != returned {
+		err := ErrGoexit
+		if p := recover(); p != nil {
+			l.how, err = panicked, &PanicError{p, debug.Stack()}
+		}
+		l.fail(err)
+	}
+	c.common.loads.count(time.Duration(c.common.time.clock.Now()-l.began), l.failureOfAll())
+	c.concludeAll(l)
+	switch {
+	case l.how == returned:
+	case l.flight.InBackground():
+		c.tellFailure(l.err)
+	case l.how == panicked && repanic:
+		panic(l.err.(*PanicError).Value)
+	}
+}
+
+// call calls fetch and then gives back its share of a permit, however fetch ends. What follows may wait
+// for a load that needs the permit: Weigh, Negative and the functions of DelFunc may call
+// one of the Takes, and so may OnRemove, for which the end of the load waits.
+func (l *load[K, V]) call(fetch func(context.Context, *load[K, V]), rules *flight.Rules) {
+	defer rules.Release(l.flight)
+	fetch(l.flight, l)
+}
+
+// returned does what is left to do when a fetch has returned, for one load of its batch.
+func (c *Cache[K, V]) returned(l *load[K, V]) {
+	switch {
+	case l.err == nil && l.Expire >= 0 && !l.Unchanged:
+		l.weight = c.common.size.weightOf(l.key, l.value)
+	case l.err != nil && !l.ofBatch:
+		l.keepErr = c.common.loads.keepFor(l.err)
+	}
+}

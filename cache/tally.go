@@ -1,0 +1,82 @@
+// This file has the tally of a shard: what it counts beside the hits, misses and removals that lie
+// with its lock, and what it remembers only for statistics. The counters are atomic, as a reader
+// counts; all else is guarded by the lock of the shard, held for writing.
+
+package cache
+
+import (
+	"sync/atomic"
+
+	"github.com/pinwheel-cache/pinwheel/cache/internal/clock"
+	"github.com/pinwheel-cache/pinwheel/cache/internal/lost"
+	"github.com/pinwheel-cache/pinwheel/internal/histogram"
+	"github.com/pinwheel-cache/pinwheel/stats"
+)
+
+// A tally has the counters of a shard, the ages of its values, and why keys are missing.
+type tally struct {
+	missesExpired atomic.Uint64 // of those that lock counts
+	missesEvicted atomic.Uint64
+	hitsInGrace   atomic.Uint64  // likewise
+	born          []clock.Moment // when values were stored, if the cache keeps their ages
+	lost          lost.Keys
+	restored      uint64 // entries stored by Restore
+}
+
+// miss counts a miss of a key with hash h that has no entry. The lock must be held, at
+// least for reading.
+func (t *tally) miss(h uint64) {
+	switch t.lost.Miss(h) {
+	case lost.ByExpiry:
+		t.missesExpired.Add(1)
+	case lost.ByEviction:
+		t.missesEvicted.Add(1)
+	}
+}
+
+// store notes that entry i has a value that was stored now.
+func (t *tally) store(i uint32, clock *clock.Clock) {
+	if t.born != nil {
+		t.born[i] = clock.Moment()
+	}
+}
+
+// evict notes that entry i is evicted now.
+func (t *tally) evict(i uint32, clock *clock.Clock, ages *histogram.AgeRecorder) {
+	if t.born != nil {
+		ages.Observe(t.born[i].Until(clock.Moment()))
+	}
+}
+
+// addTo adds the counts to total.
+func (t *tally) addTo(total *stats.Snapshot) {
+	total.MissesExpired += t.missesExpired.Load()
+	total.MissesEvicted += t.missesEvicted.Load()
+	total.HitsInGrace += t.hitsInGrace.Load()
+	total.Restored += t.restored
+}
+
+// inherit takes over the counts of another tally.
+func (t *tally) inherit(from *tally) {
+	t.missesExpired.Store(from.missesExpired.Load())
+	t.missesEvicted.Store(from.missesEvicted.Load())
+	t.hitsInGrace.Store(from.hitsInGrace.Load())
+	t.restored = from.restored
+}
+
+// resize makes room for n slots.
+func (t *tally) resize(n int, ages bool) {
+	if ages {
+		t.born = resized(t.born, n)
+	}
+}
+
+// copy copies what another tally keeps of entry from, for entry to.
+func (t *tally) copy(to uint32, other *tally, from uint32) {
+	if t.born != nil {
+		t.born[to] = other.born[from]
+	}
+}
+
+// drop frees the memory.
+func (t *tally) drop() { t.born, t.lost = nil, lost.Keys{} }

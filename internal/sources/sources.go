@@ -1,0 +1,123 @@
+// Package sources is how caches and timing wheels make themselves known to package stats.
+package sources
+
+import (
+	"context"
+	"io"
+	"time"
+)
+
+// Register makes a cache or a timing wheel known to package stats, which sets Register, until
+// unregister is called or the Snapshot of the source reports false. It panics if Snapshot is nil.
+// It is safe for concurrent use.
+//
+// Once the handler of package stats was asked for stats.json, Register takes a first snapshot
+// before it returns.
+//
+// The registry holds the functions of the source, and so everything they refer to. To let a
+// cache be collected that nobody else holds, capture a [weak.Pointer] to it, never the
+// cache itself, and report false once the pointer is nil. The registry then removes the
+// source at its next look; a [runtime.AddCleanup] that calls unregister frees the name
+// earlier.
+//
+// The name is made unique by a suffix, "users", "users-2", "users-3" and so on, and
+// returned, as an exposition must not have two series with the same labels. It is free
+// again after unregister. Bytes that are not UTF-8 are replaced, and a name of more than
+// 200 bytes is cut. Caches and timing wheels may have the same names.
+//
+// unregister may be called more than once, and by several goroutines. A look that began
+// before may still call the source.
+var Register func(Source) (name string, unregister func())
+
+// A Source is what [Register] takes: a [Cache] or a [Wheel].
+type Source interface {
+	// source says that the type is one of them. It names no type of the registry: packages
+	// that see this interface would have to compile that.
+	source()
+}
+
+// A Cache describes a cache to the statistics. S is stats.Snapshot. Its functions must be safe for
+// concurrent use. They are called without a lock held, so they may take locks. All but
+// Snapshot may be nil, if the cache does not offer that.
+type Cache[S any] struct {
+	Name string // "cache" if empty
+
+	// Snapshot returns what the cache has done, and false once the cache is gone.
+	Snapshot func() (s S, ok bool)
+
+	// Settings are the options of the cache.
+	Settings Settings
+
+	// LastError returns why a load failed last, and when; nil if none did. Its text is
+	// shown only by a handler with stats.WithErrors: it may have secrets in it.
+	LastError func() (at time.Time, err error)
+
+	// Failures returns, for a near cache, why a call of the store failed last, or a value could
+	// not be decoded, and why the source lost its connection last, or could not connect; nil for
+	// never. What is said of LastError holds.
+	Failures func() (store, source *Failure)
+
+	// HotKeys returns the keys with the most gets, the hottest first.
+	HotKeys func() []HotKey
+
+	// Purge removes a key, given as text, and returns how many entries it removed, 0 or
+	// 1. It returns an error if the text is no key.
+	Purge func(key string) (removed int, err error)
+
+	// PurgePrefix removes the entries whose keys, which are strings, begin with prefix, and
+	// returns how many it removed.
+	PurgePrefix func(prefix string) (removed int)
+
+	// PurgeAll removes all entries, and returns how many it removed.
+	PurgeAll func() (removed int)
+
+	// Record writes a recording for cmd/cachesim to w until ctx ends, of one key in
+	// oneIn. It returns an error if it cannot begin, and then has written nothing, or
+	// the error of w.
+	Record func(ctx context.Context, w io.Writer, oneIn int) error
+}
+
+// A Wheel is to a timing wheel what a [Cache] is to a cache. S is stats.WheelSnapshot.
+type Wheel[S any] struct {
+	Name string // "wheel" if empty
+
+	// Snapshot returns what the wheel has done, and false once the wheel is gone. It must
+	// be safe for concurrent use, and is called without a lock held.
+	Snapshot func() (s S, ok bool)
+
+	// Settings are what the wheel was made with.
+	Settings WheelSettings
+}
+
+// WheelSettings say what a timing wheel was made with, for the page.
+type WheelSettings struct {
+	Interval time.Duration // a tick
+	Slots    int           // of each circle, as they are: rounded up to a power of two, and cut
+	Workers  int           // most callbacks at once; 0: a pool of the program's calls them
+	Limit    int           // most timers; 0: none
+}
+
+// A HotKey is a key with many gets.
+type HotKey struct {
+	Key   string  // as text
+	Share float64 // of recent gets, a lower bound; 0 to 1
+}
+
+// Settings are the options of a cache, except its limit, which is in the snapshot. A zero
+// field means that the option is not set.
+type Settings struct {
+	Expire, Idle time.Duration // default TTL; greatest time without a read
+	Jitter       float64       // fraction by which TTLs are spread
+	Timeout      time.Duration // of a load
+	MaxLoads     int           // loads at once
+	Policy       string        // eviction policy
+}
+
+// A Failure is an error, and when it came.
+type Failure struct {
+	Time time.Time
+	Err  error
+}
+
+func (Cache[S]) source() {}
+func (Wheel[S]) source() {}

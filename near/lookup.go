@@ -1,0 +1,52 @@
+package near
+
+import (
+	"time"
+
+	"github.com/pinwheel-cache/pinwheel/cache"
+)
+
+// A lookup is what a load finds out about one key.
+type lookup[K comparable, V any] struct {
+	key     K
+	text    string // the key in the store
+	load    *cache.Load[V]
+	vouched bool // the source tells of every change since the load began
+	phantom bool // the database cannot have it: see Options.MayExist
+
+	item    Item      // what the store has
+	began   time.Time // when the reading of item began, or the fetch
+	removed bool      // its value could not be decoded, and was removed from the store
+
+	value V
+	err   error
+
+	kept    bool          // in memory, with inStore and stored: see keepInMemory
+	inStore time.Duration // 0: for ever
+	stored  time.Time
+	pauses  bool // its error is kept for MaxLag, to spare the database
+}
+
+func (one *lookup[K, V]) keyInStore() string { return one.text }
+
+func (c *Cache[K, V]) lookup(key K, l *cache.Load[V]) *lookup[K, V] {
+	return &lookup[K, V]{
+		key: key, text: c.local.key(key), load: l,
+		vouched: l.Expire >= 0, phantom: c.mayExist != nil && !c.mayExist(key),
+	}
+}
+
+// keepInMemory lets the result of a lookup stay in memory. The store has had it for the time
+// inStore since stored; 0 means for ever.
+func (one *lookup[K, V]) keepInMemory(inStore time.Duration, stored time.Time) {
+	one.kept, one.inStore, one.stored = true, inStore, stored
+}
+
+// texts returns the keys in the store.
+func texts[K comparable, V any](all []*lookup[K, V]) []string {
+	texts := make([]string, len(all))
+	for i, one := range all {
+		texts[i] = one.text
+	}
+	return texts
+}
