@@ -13,8 +13,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"golang.org/x/tools/go/packages"
 )
 
 // layers are the files of each layer, the topmost first.
@@ -91,14 +89,7 @@ func TestCallsAreSeen(t *testing.T) {
 // calls returns the files of a package, without .go, and the calls between them.
 func calls(t *testing.T, dir string) (files []string, arrows map[arrow]bool) {
 	t.Helper()
-	loaded, err := packages.Load(&packages.Config{
-		Mode: packages.NeedName | packages.NeedFiles | packages.NeedCompiledGoFiles | packages.NeedImports | packages.NeedSyntax | packages.NeedTypes | packages.NeedTypesInfo,
-		Dir:  dir,
-	}, ".")
-	if err != nil || len(loaded) != 1 || len(loaded[0].Errors) > 0 {
-		t.Fatal(err, loaded)
-	}
-	p := loaded[0]
+	p := load(t, dir, ".")[0]
 	name := func(n interface{ Pos() token.Pos }) string {
 		return strings.TrimSuffix(filepath.Base(p.Fset.Position(n.Pos()).Filename), ".go")
 	}
