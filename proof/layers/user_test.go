@@ -42,7 +42,7 @@ func userOf(t *testing.T, pkgs []*packages.Package) *packages.Package {
 	t.Helper()
 	p := &program{imports: map[string]string{}, made: map[string]bool{}}
 	for _, pkg := range pkgs {
-		if !strings.Contains(pkg.PkgPath, "/internal/") && pkg.Name != "main" {
+		if !strings.Contains(pkg.PkgPath, "/internal/") && pkg.Name != "main" && pkg.Name != "ring" {
 			for _, name := range pkg.Types.Scope().Names() {
 				p.use(pkg.Types.Scope().Lookup(name))
 			}
