@@ -7,9 +7,7 @@ require (
 	github.com/dgraph-io/ristretto/v2 v2.4.2
 	github.com/hashicorp/golang-lru/arc/v2 v2.0.7
 	github.com/hashicorp/golang-lru/v2 v2.0.7
-	github.com/jellydator/ttlcache/v3 v3.4.1
 	github.com/maypok86/otter/v2 v2.4.0
-	github.com/patrickmn/go-cache v2.1.0+incompatible
 	github.com/phuslu/lru v1.0.18
 	github.com/pinwheel-cache/pinwheel v0.0.0
 	github.com/zeromicro/go-zero v1.10.3

@@ -1,4 +1,5 @@
-// This file gives the arrays of a shard as many slots as they need: all parts of it together.
+// This file makes the arrays of a shard longer and shorter, those of all its parts together. A new
+// array is no concern of it: each part has resize and copy for its own.
 
 package cache
 
@@ -46,7 +47,7 @@ func (s *shard[K, V]) setSlots(n int) {
 	s.lives.resize(n, &s.common.time)
 	s.turn.resize(n, s.common.size.weigh != nil)
 	s.tally.resize(n, s.common.observers.ages)
-	s.slots.free = uint32(used)
+	s.slots.reset(used)
 	for i := used - 1; i >= 0 && s.slots.len < used; i-- {
 		if !s.entries[i].live() {
 			s.slots.link(uint32(i), &s.entries[i].deadline)
@@ -80,8 +81,8 @@ func (s *shard[K, V]) rename(from, to uint32) {
 	s.lives.rename(from, to)
 }
 
-// copyEntry copies what a shard, this one or another, keeps of an entry in arrays that
-// nothing but the entry changes.
+// copyEntry copies entry from of a shard, this one or another, to slot to: all but its task, and its
+// places in the order and the index.
 func (s *shard[K, V]) copyEntry(to uint32, other *shard[K, V], from uint32) {
 	a, b := &other.entries[from], &s.entries[to]
 	b.key, b.value = a.key, a.value
@@ -91,18 +92,17 @@ func (s *shard[K, V]) copyEntry(to uint32, other *shard[K, V], from uint32) {
 	s.tally.copy(to, &other.tally, from)
 }
 
-// prefetched has entries that are about to be needed, with the hashes of their keys, in the
-// order in which they will be.
+// prefetched has entries that are needed next, in that order, with the hashes of their keys.
 type prefetched struct {
-	slots  [batch]uint32
-	hashes [batch]uint64
+	slots  [perHold]uint32
+	hashes [perHold]uint64
 	n      int
-	next   int // the first that the ring may still visit
+	next   int // the ring has visited those before it
 }
 
-// rebuildIndex makes a new index for the entries, which are in slots below used. It hashes
-// the keys of a batch before it inserts them, unless they are integers: so the bytes of many
-// strings come from memory at once.
+// rebuildIndex makes a new index for the entries, which are in slots below used. Unless
+// keys are integers, it hashes perHold of them before it inserts these, so that the processor reads
+// the bytes of many strings at once.
 func (s *shard[K, V]) rebuildIndex(used int) {
 	s.index = index.New(len(s.entries))
 	var f prefetched
@@ -115,21 +115,33 @@ func (s *shard[K, V]) rebuildIndex(used int) {
 			s.index.Insert(h, i)
 			continue
 		}
-		if f.n == batch {
-			s.insertPrefetched(&f)
+		if f.n == perHold {
+			f.insert(&s.index)
 		}
 		f.slots[f.n], f.hashes[f.n] = i, s.common.hasher.Hash(e.key)
 		f.n++
 	}
-	s.insertPrefetched(&f)
+	f.insert(&s.index)
 }
 
-// insertPrefetched inserts entries into the index.
-func (s *shard[K, V]) insertPrefetched(f *prefetched) {
+// insert inserts the entries into an index, and forgets them.
+func (f *prefetched) insert(x *index.Index) {
 	for n, i := range f.slots[:f.n] {
-		s.index.Insert(f.hashes[n], i)
+		x.Insert(f.hashes[n], i)
 	}
 	f.n = 0
+}
+
+// hash returns the hash of the key of entry i, and false if i is not among the entries that are left.
+func (f *prefetched) hash(i uint32) (h uint64, ok bool) {
+	for f.next < f.n {
+		n := f.next
+		f.next++
+		if f.slots[n] == i {
+			return f.hashes[n], true
+		}
+	}
+	return 0, false
 }
 
 // claimSlot returns a slot that was free, for an entry without a deadline.
@@ -137,7 +149,7 @@ func (s *shard[K, V]) claimSlot() uint32 {
 	if s.slots.len == len(s.entries) {
 		s.grow()
 	}
-	i := s.slots.free
+	i := s.slots.next()
 	s.slots.claim(&s.entries[i].deadline)
 	return i
 }

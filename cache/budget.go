@@ -1,4 +1,4 @@
-// This file has the budget: what all entries together may weigh, or how many they may be.
+// This file has the budget: how many entries there may be, or what they may weigh together.
 
 package cache
 

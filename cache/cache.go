@@ -1,4 +1,4 @@
-// This file has the Cache, and how it is made.
+// This file has the Cache, and how New makes one. A stored value is in a shard: see shard.go.
 
 package cache
 
@@ -15,31 +15,31 @@ import (
 )
 
 // A Cache keeps values by key, up to a limit and for a limited time. Make one with [New].
-// All its methods are safe for concurrent use, and none holds a lock while it calls a
-// function of the program.
+// All its methods are safe for concurrent use. While one calls a function of the program, it
+// holds no lock; only SaveFile makes other calls of SaveFile wait.
 type Cache[K comparable, V any] struct {
 	common common[K, V]
 
-	resizing  sync.Mutex  // one Resize at a time, so that the shards agree
+	resizing  sync.Mutex  // held by Resize: two at a time could give shards different limits
 	name      string      // in the statistics
-	recording atomic.Bool // by Record: one at a time
+	recording atomic.Bool // Record runs; a second one is refused
 	gate      gate
 
 	amend      func(*stats.Snapshot) // or nil
 	schema     string                // of snapshots
-	saving     *semaphore.Weighted   // one SaveFile at a time
+	saving     *semaphore.Weighted   // held by SaveFile: others wait
 	unregister func()
 }
 
 // New returns an empty cache. An error wraps [ErrArgument] and says everything that is
 // wrong with the options.
 //
-// A cache has no goroutine while nothing expires, and no load and no call of OnRemove
-// runs. A cache that nobody holds any more is collected, whether or not it was closed; one with
-// OnRemove, after OnRemove was called for all entries that wait to expire.
+// A cache has goroutines only while entries expire, and while loads or calls of OnRemove run.
+// The garbage collector frees a cache that nobody refers to, whether or not it was closed. It
+// frees one with OnRemove only after OnRemove was called for all entries with a deadline.
 //
-// A cache that is used in a bubble of testing/synctest must be made in it. One that was made
-// outside panics there instead of storing what would never expire.
+// A cache that is used in a bubble of testing/synctest must be made in it. Otherwise it panics
+// there rather than store a value that would never expire.
 func New[K comparable, V any](o Options[K, V]) (*Cache[K, V], error) {
 	if err := o.check(); err != nil {
 		return nil, err
@@ -100,8 +100,8 @@ func (c *Cache[K, V]) initTable(n int) {
 	c.common.table.Store(t)
 }
 
-// Len returns the number of entries, which never exceeds the limit. It may count entries
-// that expired within the last tick, or earlier if OnRemove is behind.
+// Len returns the number of entries, which never exceeds the limit. It also counts entries that
+// have expired but are not removed yet: for up to a tick, or longer if OnRemove is behind.
 func (c *Cache[K, V]) Len() int {
 	if c.common.size.limit.Load() > 0 {
 		// One number, as a sum over shards that change could exceed the limit. But it

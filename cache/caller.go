@@ -1,4 +1,4 @@
-// This file has a call of one of the Takes, as loads see it, and how it waits for one.
+// This file has the caller of a Take, as loads see it, and how it waits for a load.
 
 package cache
 
@@ -12,14 +12,14 @@ import (
 // A caller is a call of one of the Takes that found no value to return at once.
 type caller struct {
 	flight.Caller
-	now int64 // by the clock of the cache, when it looked last
+	now int64 // when it looked last, by the clock of the cache
 
 	background bool // may begin a load that goes on without it: not a plain Take
 	patient    bool // waits for a load even if a value in Grace could stand in
 	inGrace    bool // there is such a value
-	found      bool // has got a value that the cache had
+	found      bool // the cache had a value for it, so that it counts as a hit
 
-	patience *time.Timer // goes off when its patience ends; nil before it waits with some
+	patience *time.Timer // goes off when its patience ends; nil before it waits for the first time
 }
 
 // plainCaller returns the caller of a plain Take.

@@ -164,35 +164,6 @@ func TestContextsAreAskedWithoutALock(t *testing.T) {
 	}
 }
 
-// TestContextThatTellsNoError checks that a caller leaves with an error although its context,
-// which has ended, tells none.
-func TestContextThatTellsNoError(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c := cache.Must(cache.Options[int, int]{})
-		ended := make(chan struct{})
-		ctx := silent{t.Context(), ended}
-		time.AfterFunc(time.Second, func() { close(ended) })
-		_, err := c.TakeCtx(ctx, 1, func(ctx context.Context) (int, error) {
-			<-ctx.Done()
-			if ctx.Err() != context.Canceled {
-				t.Errorf("the context of the fetch ended with %v", ctx.Err())
-			}
-			return 0, nil
-		})
-		if err != context.Canceled {
-			t.Errorf("TakeCtx returned %v", err)
-		}
-	})
-}
-
-// A silent context ends without an error.
-type silent struct {
-	context.Context
-	ended chan struct{}
-}
-
-func (s silent) Done() <-chan struct{} { return s.ended }
-
 // TestFetchTakesItsOwnKey checks that a fetch which takes its own key, with its context or
 // one derived from it, gets an error instead of waiting for itself.
 func TestFetchTakesItsOwnKey(t *testing.T) {

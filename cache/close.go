@@ -1,4 +1,4 @@
-// This file has Close and Wait, and what they wait for.
+// This file has Close, Closed and Wait.
 
 package cache
 

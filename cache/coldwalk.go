@@ -1,23 +1,23 @@
-// This file has the walk of Save: entries from the coldest to the hottest, copied out in batches.
+// This file has the walk of Save, which copies entries out, from the coldest to the hottest.
 
 package cache
 
 // A coldWalk goes through the entries of a shard in the order in which they would be
-// evicted, a batch in each hold of the lock. It finds an entry that stays throughout
+// evicted, perHold of them in each hold of the lock. It finds an entry that stays throughout
 // exactly once, and may miss entries stored meanwhile.
 //
 // Eviction passes over entries that were used, so the walk goes through the order once
 // for those without a mark, then for those with one, and so on. It goes on from the entry
 // where it stopped. If that was removed meanwhile, it starts again with the first and
 // skips what it has seen; as eviction takes the first too, little is repeated. Entries
-// that are left at the end, or have no order, follow by slot number. In a shard that was divided
-// since, the order is that of then, and the entries are looked up.
+// that are left at the end, or have no order, follow by slot number. If the shard
+// was divided since, the walk keeps to the old order, and looks each key up in its new shard.
 type coldWalk[K comparable, V any] struct {
 	s    *shard[K, V]
 	seen []uint64 // a bit for each slot that there was at the start
 	done bool
 
-	heat     uint8  // this pass takes entries with so many marks or fewer; above hottest it goes by slot
+	heat     uint8  // the pass under way takes entries with at most so many marks; above hottest it goes by slot
 	last     uint32 // the entry where the pass stopped
 	follows  bool   // last is set
 	restarts int    // how often a pass may still start again
@@ -48,7 +48,7 @@ func newColdWalk[K comparable, V any](s *shard[K, V]) *coldWalk[K, V] {
 	return &coldWalk[K, V]{s: s, seen: make([]uint64, (n+63)/64), restarts: maxRestarts}
 }
 
-// next appends at most a batch of entries to dst, and sets done if there are no more.
+// next appends at most perHold entries to dst, and sets done if there are no more.
 func (w *coldWalk[K, V]) next(dst []walked[K, V]) []walked[K, V] {
 	if w.done {
 		return dst
@@ -62,7 +62,7 @@ func (w *coldWalk[K, V]) next(dst []walked[K, V]) []walked[K, V] {
 }
 
 func (w *coldWalk[K, V]) byOrder(dst []walked[K, V]) []walked[K, V] {
-	for range batch {
+	for range perHold {
 		i, ok := w.step()
 		if !ok {
 			w.heat++
@@ -92,7 +92,7 @@ func (w *coldWalk[K, V]) step() (i uint32, ok bool) {
 }
 
 func (w *coldWalk[K, V]) bySlot(dst []walked[K, V]) []walked[K, V] {
-	for range batch {
+	for range perHold {
 		if w.slot == 64*len(w.seen) || w.slot == len(w.s.entries) {
 			w.done = true
 			return dst

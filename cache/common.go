@@ -1,4 +1,4 @@
-// This file has what the shards of a cache have in common.
+// This file has what all shards of a cache share: options, clock, budget, and the table of shards.
 
 package cache
 
@@ -15,15 +15,15 @@ import (
 	"github.com/pinwheel-cache/pinwheel/internal/runner"
 )
 
-// A common is what the shards of a cache have in common, and all that a shard knows
-// of its cache. Each of its parts is safe for concurrent use.
+// common has what all shards of a cache share. A shard knows nothing else of its cache. Each of its
+// parts is safe for concurrent use.
 type common[K comparable, V any] struct {
-	// What a Get needs comes first. It never changes, except that a larger table follows
-	// one that is too small, and Record sets watch.
+	// What a Get needs comes first. It changes only when a larger table replaces a smaller one,
+	// and when Record sets watch.
 	table  atomic.Pointer[table[K, V]]
 	hasher hash.Hasher[K]
 	watch  atomic.Pointer[watch[K]] // nil unless HotKeys or WhatIf is set, or Record runs
-	simple bool                     // no weights, Idle, Refresh, Grace, Negative and OnRemove: Set has a shorter way
+	simple bool                     // without weights, Idle, Refresh, Grace, Negative and OnRemove: Set is shorter then
 	time   timing
 
 	// shape is held for reading while all shards are visited, but not while a walk calls
@@ -62,8 +62,8 @@ func logPanic(recovered any, stack []byte) {
 	slog.Error("cache: a callback panicked", "panic", recovered, "stack", string(stack))
 }
 
-// settle waits, if the caller has queued events for OnRemove, while there are too many
-// of them. No lock may be held.
+// settle waits while too many events wait for OnRemove, if the caller has queued some. No lock
+// may be held.
 func (o *observers[K, V]) settle(reported bool) {
 	if reported {
 		o.waitForRunner()

@@ -79,7 +79,7 @@ func (c *Cache[K, V]) tryCompute(p *computation[K, V], f func(V, bool) (V, Op)) 
 			if live && p.keepLife && op == OpSet {
 				u.life = s.lives.at(i, &s.entries[i].deadline, p.hash, &c.common.time)
 			}
-			if ok, missing = s.apply(op, i, has, live, &u); missing > 0 {
+			if ok, missing = u.apply(s, op, i, has, live); missing > 0 {
 				s.pending.fences.add(mine) // the result is as good as before, unless the key is changed
 				return missing
 			}
@@ -128,11 +128,11 @@ func (c *Cache[K, V]) callFenced(p *computation[K, V], f func(V, bool) (V, Op), 
 }
 
 // apply applies the result of a Compute to a key, which has entry i if has, and a value if live. It
-// reports whether the key has a value afterwards, or how much room is missing.
-func (s *shard[K, V]) apply(op Op, i uint32, has, live bool, u *update[K, V]) (ok bool, missing uint64) {
+// returns whether the key has a value afterwards, and how much room is missing.
+func (u *update[K, V]) apply(s *shard[K, V], op Op, i uint32, has, live bool) (ok bool, missing uint64) {
 	switch op {
 	case OpSet:
-		missing = s.putAt(i, has, u)
+		missing = u.putAt(s, i, has)
 		return !s.closed && !s.common.size.tooHeavy(u.weight), missing
 	case OpDelete:
 		s.del(u.hash, u.key)
@@ -144,7 +144,7 @@ func (s *shard[K, V]) apply(op Op, i uint32, has, live bool, u *update[K, V]) (o
 // lookAt puts a fence on the key, and returns its value.
 func (c *common[K, V]) lookAt(p *computation[K, V]) (value V, found bool, mine *fence) {
 	s, r := c.rlock(p.hash)
-	for s.pending.fences.crowded() {
+	for s.pending.fences.needMoreLists() {
 		s.lock.RUnlock(r)
 		s = c.lock(p.hash)
 		s.pending.makeFences()

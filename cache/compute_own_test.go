@@ -61,6 +61,9 @@ func TestComputeThatIsOvertaken(t *testing.T) {
 
 // TestComputeAfterChanges checks after which changes Compute calls its function again.
 func TestComputeAfterChanges(t *testing.T) {
+	from := cache.Must(cache.Options[int, int]{})
+	from.Set(1, 20)
+	file := saved(t, from)
 	for name, test := range map[string]struct {
 		limit  int
 		change func(*cache.Cache[int, int])
@@ -78,6 +81,12 @@ func TestComputeAfterChanges(t *testing.T) {
 		"one after a Set":   {10, func(c *cache.Cache[int, int]) { c.Set(1, 5); c.SplitInto(2) }, 2},
 		"a divided shard":   {10, func(c *cache.Cache[int, int]) { c.SplitInto(2); c.Set(1, 5) }, 2},
 		"an expiry":         {10, func(c *cache.Cache[int, int]) { time.Sleep(time.Hour); setOthers(c, 10); c.Set(1, 5) }, 2},
+		"a Restore": {10, func(c *cache.Cache[int, int]) {
+			time.Sleep(time.Hour)
+			if n, err := c.Restore(bytes.NewReader(file), decodeInts); n != 1 || err != nil {
+				t.Errorf("Restore = %d, %v", n, err)
+			}
+		}, 2},
 	} {
 		computeBeside(t, name, test.limit, test.change, test.calls)
 	}
@@ -124,33 +133,6 @@ func TestComputeOfWhatExpires(t *testing.T) {
 		})
 		if v != 1 || !ok || calls != 2 {
 			t.Errorf("Compute = %d, %v after %d calls, want 1 after 2", v, ok, calls)
-		}
-	})
-}
-
-// TestComputeOfWhatIsRestored checks that so is a result computed from a value that expires and is
-// restored meanwhile.
-func TestComputeOfWhatIsRestored(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		from, c := cache.Must(cache.Options[int, int]{}), cache.Must(cache.Options[int, int]{})
-		from.Set(1, 20)
-		var file bytes.Buffer
-		if err := from.Save(&file, encodeInts); err != nil {
-			t.Fatal(err)
-		}
-		c.SetWithExpire(1, 10, time.Second)
-		calls := 0
-		v, _ := c.Compute(1, func(old int, _ bool) (int, cache.Op) {
-			if calls++; calls == 1 {
-				time.Sleep(time.Second)
-				if n, err := c.Restore(&file, decodeInts); n != 1 || err != nil {
-					t.Errorf("Restore = %d, %v", n, err)
-				}
-			}
-			return old + 1, cache.OpSet
-		})
-		if v != 21 || calls != 2 {
-			t.Errorf("Compute = %d after %d calls, want 21 after 2", v, calls)
 		}
 	})
 }

@@ -1,5 +1,7 @@
-// This file ends loads: whether the result of one is stored, or its error kept, and how its callers get
-// it.
+// This file ends a load: it decides whether the value is stored, or the error kept, and hands the result
+// to the callers. It comes after run.go, and passes the value to store.go. A new reason not to store a
+// load goes into load.conclude; what makes a load stale is in pending.go, and filters.go asks the functions of
+// DelFunc.
 
 package cache
 
@@ -30,7 +32,7 @@ func (c *Cache[K, V]) conclude(l *load[K, V]) (reported bool) {
 				unasked, l.filters = l.filters, nil
 				return 0
 			}
-			return s.conclude(l, &u)
+			return l.conclude(s, &u)
 		})
 		if unasked == nil {
 			return u.reported
@@ -41,40 +43,40 @@ func (c *Cache[K, V]) conclude(l *load[K, V]) (reported bool) {
 
 // conclude is the part of Cache.conclude under the lock. If there is too little room in the shard,
 // it returns how much is missing, and the load goes on.
-func (s *shard[K, V]) conclude(l *load[K, V], u *update[K, V]) (missing uint64) {
+func (l *load[K, V]) conclude(s *shard[K, V], u *update[K, V]) (missing uint64) {
 	s.pending.remove(l)
 	dropped := l.stale || l.evicted && !l.flight.Awaited()
 	switch {
 	case dropped:
 	case l.err != nil:
-		s.keepError(l)
+		l.keepError(s)
 	default:
-		missing = s.storeResult(l, u)
+		missing = l.store(s, u)
 	}
 	if missing > 0 {
 		s.pending.add(l) // it was the newest, and no other could begin under this lock
-	} else if s.lives.due != nil {
-		s.endRenewal(l, dropped)
+	} else if s.common.time.renews {
+		l.endRenewal(s, dropped)
 	}
 	return missing
 }
 
-// storeResult stores the result of a load, as its fields Expire and Unchanged say. If there is too
+// store stores the result of a load, as its fields Expire and Unchanged say. If there is too
 // little room in the shard, it returns how much is missing.
-func (s *shard[K, V]) storeResult(l *load[K, V], u *update[K, V]) (missing uint64) {
+func (l *load[K, V]) store(s *shard[K, V], u *update[K, V]) (missing uint64) {
 	switch {
 	case l.Expire < 0:
 		s.del(l.hash, l.key)
 		return 0
 	case l.Unchanged:
-		s.prolong(u)
+		u.prolong(s)
 		return 0
 	}
-	return s.put(u)
+	return u.put(s)
 }
 
-// prolong gives the present value of the key of u another life, unless it has gone.
-func (s *shard[K, V]) prolong(u *update[K, V]) {
+// prolong gives the value that the key of u has another life. It does nothing if there is none.
+func (u *update[K, V]) prolong(s *shard[K, V]) {
 	i, ok := s.findUsable(u.hash, u.key)
 	if !ok {
 		return
@@ -86,9 +88,9 @@ func (s *shard[K, V]) prolong(u *update[K, V]) {
 	}
 }
 
-// keepError keeps the error of a load, unless a DelFunc was called meanwhile: it would have
-// dropped the error. The lock of the shard must be held.
-func (s *shard[K, V]) keepError(l *load[K, V]) {
+// keepError keeps the error of a load if Negative says so. It does not if a DelFunc was called
+// meanwhile, as that drops all errors. The lock of the shard must be held.
+func (l *load[K, V]) keepError(s *shard[K, V]) {
 	if l.keepErr > 0 && !s.closed && l.filtered == 0 {
 		if _, found := s.find(l.hash, l.key); found {
 			s.del(l.hash, l.key) // the error is the answer now

@@ -1,5 +1,4 @@
-// This file has Del, GetAndDel, and Clear, which drops whole arrays where it can,
-// else removes batch by batch. DelFunc has a file of its own.
+// This file has Del, GetAndDel and Clear. DelFunc has a file of its own.
 
 package cache
 
@@ -38,13 +37,13 @@ func (c *Cache[K, V]) Clear() {
 	c.common.dropErrors()
 }
 
-// drop removes the entries of the shard in one hold of the lock, with all its arrays. It
+// drop removes all entries of the shard in one hold of the lock, by dropping its arrays. It
 // returns false, and does nothing, if OnRemove must be called for each entry, or a walk
-// needs the slots to stay.
+// pins the shard.
 func (s *shard[K, V]) drop() (ok bool) {
 	s.lock.Lock()
 	defer s.lock.Unlock()
-	if s.common.observers.runner != nil || s.slots.pins.Load() != 0 {
+	if s.common.observers.runner != nil || s.slots.pinned() {
 		return false
 	}
 	s.pending.clear()
@@ -62,16 +61,16 @@ func (s *shard[K, V]) drop() (ok bool) {
 	if s.limited {
 		s.common.size.budget.release(weight)
 	}
-	s.turn.evictable.Store(0)
-	s.slots.len = 0
+	s.turn.clear()
+	s.slots.clear()
 	s.marks = s.turn.split(&s.turn, 0)
 	s.setSlots(min(len(s.entries), minSlots))
 	return true
 }
 
-// clear removes the entries of the shard, a batch per hold of the lock. For each key all happens in
-// one hold, in which it is passed: its load ends there, if it has one, and what it is given after that
-// stays, though it may be in a slot that is yet to be swept.
+// clear removes the entries of the shard, perHold of them in each hold of the lock. Each key is passed
+// once: in one hold its load becomes stale and its entry is removed. What is stored for the key after
+// that stays, even in a slot that is yet to be swept.
 func (s *shard[K, V]) clear(settle func(reported bool)) {
 	passed := make(map[K]bool)
 	s.lock.Lock()

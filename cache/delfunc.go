@@ -8,23 +8,23 @@ package cache
 // true, the value goes to its callers and is not stored. Nor is that of a load under way
 // for an entry that DelFunc removes. Entries that others store meanwhile may stay.
 //
-// A Take that begins when DelFunc has returned gets no such value either: it loads anew, beside
-// a load that was under way, which then goes to its own callers only. If DelFunc is called again
-// meanwhile, the next Take waits for the end of the second load, and looks again. Errors that
-// Negative keeps, which have no value to ask about, are all dropped.
+// A Take that begins after DelFunc has returned gets no such value either. It begins a load of its
+// own beside one that was under way, whose value then goes only to the callers that it had. If
+// DelFunc is called again meanwhile, the next Take waits for the end of the second load, and looks
+// again. DelFunc drops all errors that Negative keeps, as they have no value to ask about.
 //
 // So del can select a tenant, keys with a prefix (strings.HasPrefix), or values with a tag
 // (slices.Contains). Values in Grace are asked about, and counted, too.
 //
 // del is called without a lock and may use the cache. It is called once for most entries,
 // and again for one that others may have changed meanwhile. If del panics, DelFunc panics;
-// what it selected before is removed, but for some of the last 64 entries. If del panics or
-// calls [runtime.Goexit] for a load that ends later, OnPanic is told, and the value is not
+// what it selected before is removed, except perhaps some of the last 64 entries. If del panics
+// or calls [runtime.Goexit] for a load that ends later, OnPanic is told, and the value is not
 // stored.
 //
-// A load that ends later waits for del. So del should not Take the key that it is asked about,
-// nor another that the same fetch loads, and Close in it returns an error instead of waiting.
-// A load that more than 32 calls of DelFunc would have to be asked about is not stored.
+// A load that ends later waits for del. So del must not Take the key that it is asked about, nor
+// another key of the same fetch: it would wait for itself. Close in del returns an error instead of
+// waiting. If more than 32 calls of DelFunc begin while a load runs, its value is not stored.
 func (c *Cache[K, V]) DelFunc(del func(key K, value V) bool) (removed int) {
 	checkFunction(del == nil, "the function of DelFunc")
 	f := &filter[K, V]{del: del}
@@ -36,7 +36,7 @@ func (c *Cache[K, V]) DelFunc(del func(key K, value V) bool) (removed int) {
 	}()
 	for s := range c.common.all() {
 		s.lock.Lock()
-		s.pending.addFilter(f) // to all before the first is asked: no load slips in behind
+		s.pending.addFilter(f) // to the loads of all shards first, so that no load is missed
 		s.lock.Unlock()
 	}
 	c.common.dropErrors()
@@ -91,13 +91,13 @@ type candidate[K comparable, V any] struct {
 	slot  uint32
 }
 
-// candidates appends the entries of a batch of slots, from a slot on, to dst. It returns
-// the version of the shard, whether they have moved since the shard was divided, the next slot, and
-// whether there is one.
+// candidates appends the entries of perHold slots, from a slot on, to dst. It returns the version of
+// the shard, whether entries have moved as the shard was divided, the next slot, and whether there
+// is one.
 func (s *shard[K, V]) candidates(dst []candidate[K, V], from int) (found []candidate[K, V], version uint64, moved bool, next int, more bool) {
 	r := s.lock.RLock()
 	defer s.lock.RUnlock(r)
-	to := min(from+batch, len(s.entries))
+	to := min(from+perHold, len(s.entries))
 	for i := from; i < to; i++ {
 		if e := &s.entries[i]; e.live() && (s.split || !s.checkGone(uint32(i))) {
 			dst = append(dst, candidate[K, V]{e.key, e.value, uint32(i)})
@@ -106,7 +106,7 @@ func (s *shard[K, V]) candidates(dst []candidate[K, V], from int) (found []candi
 	return dst, s.version(), s.split, to, to < len(s.entries)
 }
 
-// version changes whenever a value of the shard is removed or replaced. The shard must
+// version returns a number that changes whenever a value of the shard is removed or replaced. The shard must
 // be locked, at least for reading.
 func (s *shard[K, V]) version() (n uint64) {
 	for _, removals := range s.removals {
@@ -115,8 +115,8 @@ func (s *shard[K, V]) version() (n uint64) {
 	return n
 }
 
-// delCandidates removes entries. If the shard has another version by now, or was divided, it removes
-// none and returns them as changed.
+// delCandidates removes entries. If the shard has another version now, or was divided, it removes
+// none and returns all as changed.
 func (s *shard[K, V]) delCandidates(entries []candidate[K, V], version uint64) (removed int, changed []candidate[K, V], reported bool) {
 	if len(entries) == 0 {
 		return 0, nil, false

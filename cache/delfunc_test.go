@@ -47,106 +47,58 @@ func TestDelFuncAndLoads(t *testing.T) {
 	})
 }
 
-// TestDelFuncThatPanics checks a panic of the function, during DelFunc and for a load that
-// ends later.
-func TestDelFuncThatPanics(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		told := 0
-		c := cache.Must(cache.Options[string, int]{OnPanic: func(any, []byte) { told++ }})
-		c.Set("b", 1)
-		go func() { _, _ = c.Take("a", func() (int, error) { time.Sleep(time.Second); return 1, nil }) }()
-		synctest.Wait()
-		c.DelFunc(func(k string, _ int) bool {
-			if k == "a" {
-				panic("a")
-			}
-			return false
-		})
-		time.Sleep(time.Second)
-		synctest.Wait()
-		if _, ok := c.Peek("a"); ok || told != 1 {
-			t.Errorf("stored: %v, and OnPanic was told %d times", ok, told)
-		}
-
-		go func() { _, _ = c.Take("a", func() (int, error) { time.Sleep(time.Second); return 1, nil }) }()
-		synctest.Wait()
-		func() {
-			defer func() {
-				if recover() == nil {
-					t.Error("no panic")
-				}
-			}()
-			c.DelFunc(func(string, int) bool { panic("oh") })
-		}()
-		time.Sleep(time.Second)
-		synctest.Wait()
-		if _, ok := c.Peek("a"); !ok {
-			t.Error("a function that has panicked was asked again")
-		}
-		cache.WantWhole(t, c)
-	})
-}
-
-// TestDelFuncAsksAgain checks that a value that changes after the function was asked is
-// asked about again, and that the other entries of its batch are removed too.
-func TestDelFuncAsksAgain(t *testing.T) {
-	c := cache.Must(cache.Options[string, int]{})
-	for _, key := range []string{"spared", "doomed", "late"} {
-		c.Set(key, 7)
-	}
-	once := true
-	removed := c.DelFunc(func(key string, v int) bool {
-		if once {
-			once = false
-			c.Set("spared", 8)
-		}
-		return v == 7
-	})
-	if removed != 2 {
-		t.Errorf("%d were removed, want 2", removed)
-	}
-	if v, ok := c.Peek("spared"); v != 8 || !ok {
-		t.Errorf("the value that was set meanwhile is %d, %v", v, ok)
-	}
-	if n := c.Len(); n != 1 {
-		t.Errorf("%d entries are left, want 1", n)
-	}
-}
-
-// TestDelFuncThatCallsGoexit checks that the Goexit of a function that is asked about a load
-// ends neither the load nor its caller; the value is not stored.
+// TestDelFuncThatCallsGoexit checks that the Goexit, or a panic, of a function that is asked about a load
+// ends neither the load nor its caller; the value is not stored. A function that panicked in DelFunc itself
+// is not asked again.
 func TestDelFuncThatCallsGoexit(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var told []any
-		c := cache.Must(cache.Options[string, int]{OnPanic: func(cause any, _ []byte) {
-			told = append(told, cause)
-			panic("OnPanic panics too")
-		}})
-		var calls sync.WaitGroup
-		for name, take := range map[string]func() (int, error){
-			"inline": func() (int, error) {
-				return c.Take("inline", func() (int, error) { time.Sleep(time.Second); return 1, nil })
-			},
-			"in a goroutine": func() (int, error) {
-				return c.TakeCtx(t.Context(), "in a goroutine", func(context.Context) (int, error) { time.Sleep(2 * time.Second); return 1, nil })
-			},
-		} {
-			calls.Go(func() {
-				if v, err := take(); v != 1 || err != nil {
-					t.Errorf("%s: %d, %v", name, v, err)
-				}
-			})
-		}
-		synctest.Wait()
-		for range 2 {
-			c.DelFunc(func(string, int) bool { runtime.Goexit(); return false })
-		}
-		calls.Wait()
-		if c.Len() != 0 || len(told) != 2 || told[0] != cache.ErrGoexit {
-			t.Errorf("%d stored, and OnPanic was told %v", c.Len(), told)
-		}
-		cache.MustClose(t, c)
-	})
+	for name, end := range map[string]func(){
+		"oops":                  func() { panic("oops") },
+		cache.ErrGoexit.Error(): runtime.Goexit,
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			var told []any
+			c := cache.Must(cache.Options[string, int]{OnPanic: func(cause any, _ []byte) {
+				told = append(told, cause)
+				panic("OnPanic panics too")
+			}})
+			var calls sync.WaitGroup
+			load := func(key string, ctx context.Context) {
+				calls.Go(func() {
+					v, err := c.TakeCtx(ctx, key, func(context.Context) (int, error) { time.Sleep(time.Second); return 1, nil })
+					if v != 1 || err != nil {
+						t.Errorf("%s, %s: %d, %v", name, key, v, err)
+					}
+				})
+				synctest.Wait()
+			}
+			load("inline", context.Background())
+			load("in a goroutine", t.Context())
+			for range 2 {
+				c.DelFunc(func(string, int) bool { end(); return false })
+			}
+			calls.Wait()
+			if c.Len() != 0 || fmt.Sprint(told) != fmt.Sprint([]string{name, name}) {
+				t.Errorf("%d stored, and OnPanic was told %v", c.Len(), told)
+			}
+
+			c.Set("asked", 1)
+			load("later", t.Context())
+			func() {
+				defer func() {
+					if recover() == nil {
+						t.Error("no panic")
+					}
+				}()
+				c.DelFunc(func(string, int) bool { panic("oops") })
+			}()
+			calls.Wait()
+			if c.Len() != 2 || len(told) != 2 {
+				t.Errorf("a function that has panicked was asked again: %d entries, told %v", c.Len(), told)
+			}
+			cache.WantWhole(t, c)
+			cache.MustClose(t, c)
+		})
+	}
 }
 
 // TestDelFuncThatCallsItself checks that a load ends although the function that it asks has

@@ -167,22 +167,3 @@ func TestWalksDivideNothing(t *testing.T) {
 		}
 	})
 }
-
-// TestHalfDivided: while some shards are divided, every entry expires in time. TestModel does
-// all else in such a cache.
-func TestHalfDivided(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		const keys = 2000
-		c := Must(Options[int, int]{Limit: 1 << 20, Expire: time.Minute})
-		c.setShards(8)
-		for k := range keys {
-			c.Set(k, k)
-		}
-		c.divideSome(32, 4)
-		c.SetWithExpire(keys, 0, time.Hour)
-		time.Sleep(time.Minute + 2*c.common.time.tick)
-		if n := c.Len(); n != 1 {
-			t.Errorf("%d entries are left", n)
-		}
-	})
-}

@@ -55,7 +55,7 @@
 //     evicted. A value heavier than MaxWeight is evicted at once; a closed cache stores nothing.
 //     Entries and weight never exceed the limit, but while a Resize to less runs.
 //   - A load never undoes a Set, Del, Clear or Compute that happened since it began. There
-//     is one load per key and version at a time: a caller after a change loads anew at once.
+//     is one load per key and version at a time: a caller after a change begins another at once.
 //   - Every stored value leaves once, with one [Cause]. OnRemove is called for it once, outside
 //     all locks and in order for each key. A cache that nobody holds is collected after its
 //     last deadline, without calls for values that have none: for those, call Close.

@@ -1,5 +1,5 @@
-// This file has the driver, the timer that ticks when something may have expired; and the gate,
-// which Close shuts, and behind which it waits for ticks.
+// This file has the driver, a timer that ticks when entries may have expired; and the gate, which keeps
+// ticks out of a closed cache.
 
 package cache
 
@@ -16,9 +16,9 @@ import (
 )
 
 // A driver wakes up when the ring of some shard has tasks to visit, and not at all
-// while no entry expires. It is a timer of the runtime, not a goroutine: between ticks
-// there is none. The timer holds the cache weakly, so that it is collected when nobody else
-// holds it; then the timer goes off once, for nothing.
+// while no entry has a deadline. It is a timer of the runtime, and no goroutine runs between ticks.
+// The timer refers to the cache weakly, so that the cache is collected when nobody else
+// refers to it; then the timer goes off once, for nothing.
 type driver struct {
 	// alarm is the tick at which the driver is going to visit the shards, or noTick.
 	//
@@ -26,9 +26,8 @@ type driver struct {
 	// raises alarm and then reads the shards. So one of them sees the other.
 	alarm atomic.Int64
 
-	// working is held by the tick that expires entries, which takes long when callbacks
-	// are behind. Other ticks meanwhile only advance the clock, on which exact reads
-	// depend.
+	// working is held by the tick that expires entries, which takes long when callbacks are
+	// behind. Meanwhile other ticks only advance the clock, as deadlines are compared with it.
 	working sync.Mutex
 
 	// mu guards what follows, and changes of alarm. It may be taken with the lock of
@@ -43,17 +42,17 @@ type driver struct {
 	anchor *anchor // nil without OnRemove
 }
 
-// An anchor holds a cache with OnRemove while some entry waits to expire, as OnRemove must be
-// called for that. The timer of the driver holds the anchor.
+// An anchor keeps a cache with OnRemove alive while some entry waits to expire, as OnRemove must be
+// called for it. The timer of the driver refers to the anchor.
 type anchor struct {
-	find func() any // returns the cache, and does not hold it
+	find func() any // returns the cache, without keeping it alive
 
 	mu     sync.Mutex // may be taken with the lock of a shard held
 	shards int        // in which an entry waits
 	cache  any        // nil if shards is 0
 }
 
-// note notes that a shard has an entry that waits, or none any more.
+// note counts a shard that has its first entry that waits to expire, or no longer has one.
 func (a *anchor) note(waits bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -114,11 +113,11 @@ func (t *timing) lowerAlarm(tick int64) {
 	})
 }
 
-// wakeAt returns the tick at which to wake up for a visit: that of the visit, or about ten
-// seconds before if it is far off. The earlier tick only moves the horizon, which lies ten
-// seconds beyond the next tick. So until then the horizon is before the visit, and reads of
-// entries that expire after the visit need not read the clock. With Refresh the same holds of
-// the times when entries are due; when the first may be, the horizon moves on in steps.
+// wakeAt returns the tick at which to wake up for a visit: its own, or one about ten seconds earlier
+// if it is far off. The earlier tick only moves the horizon, which lies ten seconds beyond the next
+// tick. Until then the horizon is before the visit, so reads of entries that expire after the visit
+// need not read the clock. With Refresh that must also hold for the times at which entries are due:
+// once the first may be due, the horizon moves on in steps.
 func (t *timing) wakeAt(visit int64) int64 {
 	if visit == noTick {
 		return noTick
@@ -151,8 +150,8 @@ func (t *timing) setTimer(tick int64) {
 	d.timer.Reset(wait)
 }
 
-// beginTick sets the timer for the next tick, which advances the clock while this one
-// expires entries. If this one visits the shards, beginTick raises the alarm.
+// beginTick sets the timer for the next tick, which advances the clock while the present one
+// expires entries. If the present one visits the shards, beginTick raises the alarm.
 func (t *timing) beginTick(visiting bool) {
 	t.driver.whileOpen(func() {
 		if visiting {
@@ -187,7 +186,7 @@ func (t *timing) stopDriver() {
 	}
 }
 
-// A gate counts the ticks under way, so that Close can admit no more and wait for the rest.
+// A gate counts the ticks under way. Close lets no more in, and waits for those inside.
 type gate struct {
 	closed atomic.Bool
 	inside *semaphore.Weighted // a unit for each that is inside

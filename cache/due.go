@@ -1,4 +1,4 @@
-// This file has the word that says when the value of an entry is due for Refresh.
+// This file has the word of an entry that says when its value is due for renewal.
 
 package cache
 
@@ -10,10 +10,10 @@ import (
 )
 
 // Beside its deadline an entry has a word that says when it is due: a time; or never, if
-// it has no TTL; or underWay, if a renewal has begun or is about to. The lowest bits count
-// the renewals in a row that failed. A caller that finds a value due swaps the word to
-// underWay, under the lock for reading, so only one begins a renewal. The end of the load
-// sets the word to a time again, whatever has become of the key.
+// it has no TTL; or underWay, if a renewal has begun or is about to. Its lowest bits count
+// how many renewals in a row have failed. A caller that finds a value due swaps the word to
+// underWay, under the lock for reading, so only one begins a renewal. When the load
+// ends, it sets the word to a time again, whatever has become of the key.
 const (
 	triesMask = 1<<5 - 1
 	maxTries  = triesMask - 1                   // as underWay with triesMask is never
@@ -36,8 +36,8 @@ func dueAt(at int64, failed int64) int64 {
 // renewing reports whether a renewal is under way.
 func renewing(due int64) bool { return due >= underWay && due != clock.Never }
 
-// pauseAfter returns the word for the end of the pause after a renewal that failed or could
-// not begin.
+// pauseAfter returns the word for a value whose renewal failed or could not begin: it is due again
+// after a pause.
 func (t *timing) pauseAfter(failed int64) int64 {
 	longest := t.expireAfter
 	if longest == 0 {
@@ -51,4 +51,34 @@ func (t *timing) pauseAfter(failed int64) int64 {
 	pause = min(pause, longest)
 	pause += rand.N(pause / 4) // so that processes do not load in step
 	return dueAt(clock.After(t.clock.Now(), pause), failed)
+}
+
+// isDue reports whether entry i is due, and whether its renewal is under way. The lock must be held, at
+// least for reading.
+func (l *lives) isDue(i uint32, t *timing) (due, underWay bool) {
+	word := l.due[i].Get()
+	return t.clock.Passed(word), renewing(word)
+}
+
+// isUnderWay reports whether a renewal of entry i is under way, or about to begin.
+func (l *lives) isUnderWay(i uint32) bool { return renewing(l.due[i].Get()) }
+
+// claim makes the caller the one that is to renew entry i, which is due. It returns false if another one
+// is. The lock must be held, at least for reading.
+func (l *lives) claim(i uint32, t *timing) bool {
+	word := l.due[i].Get()
+	return t.clock.Passed(word) && l.due[i].Swap(word, underWay|word&triesMask)
+}
+
+// renew notes that a renewal of entry i has begun.
+func (l *lives) renew(i uint32) { l.due[i].Set(underWay | l.due[i].Get()&triesMask) }
+
+// dueNow makes entry i due again, as the renewal that was to begin has brought nothing.
+func (l *lives) dueNow(i uint32, t *timing) {
+	l.due[i].Set(dueAt(t.clock.Now(), l.due[i].Get()&triesMask))
+}
+
+// pause postpones a renewal of entry i that cannot begin now, or has failed: then failed is 1.
+func (l *lives) pause(i uint32, failed int64, t *timing) {
+	l.due[i].Set(t.pauseAfter(min(l.due[i].Get()&triesMask+failed, maxTries)))
 }

@@ -1,7 +1,7 @@
-// This file has the entries whose deadlines were brought forward. When a Set does that, the ring may
-// visit the task of the entry too late. Checking it fetches one more cache line, behind a branch that
-// cannot be predicted. So overwrite and retime mark the entry, and the next tick moves the tasks of
-// all marked entries before it visits those that are due.
+// This file has the entries whose deadlines were brought forward. When a Set does that, the ring
+// may visit the task of the entry too late. To check that at once would read one more cache line,
+// after a branch that the processor cannot predict. So overwrite and retime mark the entry, and the
+// next tick moves the tasks of all marked entries before it visits those that are due.
 
 package cache
 
@@ -15,7 +15,7 @@ import (
 // The slot may have another entry, or none, since.
 type earlier struct {
 	words  []uint64
-	next   int   // the word with which the pass under way goes on
+	next   int   // the word at which the pass goes on
 	passed int64 // the tick in which the last pass ended
 }
 
@@ -45,8 +45,8 @@ func (e *earlier) note(i uint32, old, deadline int64) {
 }
 
 // pass calls move for the marked entries, at most n of them, and clears their marks. It returns done
-// at the end of a pass, after which there is none until the next tick. Marks that are made behind the pass are for
-// the next tick: their deadlines are later.
+// at the end of the pass; the next pass is in the next tick. That is soon enough for a mark made
+// behind the pass, as the deadline is later.
 func (e *earlier) pass(tick int64, n int, move func(i uint32)) (done bool) {
 	for ; e.next < len(e.words); e.next++ {
 		for word := &e.words[e.next]; *word != 0; *word &= *word - 1 {

@@ -1,5 +1,4 @@
-// This file has the errors that the cache gives to callers of a load, and what a failed load
-// tells the statistics and OnPanic.
+// This file has the errors that callers of a load get, and says which loads count as failed.
 
 package cache
 
@@ -30,12 +29,12 @@ func (e *PanicError) Unwrap() error {
 	return err
 }
 
-// ErrTimeout is why a load ends that takes longer than the option Timeout: callers of the Takes get
-// an error that wraps it and names cache and key, and the fetch's context has it as cause. It wraps
-// [context.DeadlineExceeded].
+// ErrTimeout is the error of a load that takes longer than the option Timeout. Callers of the Takes
+// get an error that wraps it and names cache and key; the context of the fetch has it as cause. It
+// wraps [context.DeadlineExceeded].
 var ErrTimeout error = &timeoutError{}
 
-// A timeoutError is ErrTimeout, of a key if that is not nil.
+// A timeoutError is ErrTimeout or, if key is not nil, the error for a key that wraps it.
 type timeoutError struct {
 	cache string
 	key   any
@@ -71,14 +70,14 @@ var errFetchEnded = errors.New("cache: the fetch of a TakeMany that waited panic
 // failure returns the error of a load that has failed, or nil. An error that Negative keeps
 // is an answer, not a failure, unless it is a pause.
 func (l *load[K, V]) failure() error {
-	if l.keepErr > 0 && !isPause(l.err) {
+	if l.keepErr > 0 && !l.pause {
 		return nil
 	}
 	return l.err
 }
 
-// isPause reports whether an error is that of a load which has failed, though it is kept: as near keeps
-// it, to spare a database that may be down.
+// isPause reports whether a kept error means that the load has failed. Package near keeps such errors
+// for a pause, as its database may be down.
 func isPause(err error) bool { return errors.As(err, new(interface{ KeptAsPause() })) }
 
 // failureOfAll returns the error by which l, or the batch whose first load it is, counts as failed, or nil.
@@ -98,7 +97,7 @@ func (l *load[K, V]) counted() error {
 	return l.failure()
 }
 
-// tellFailure reports the panic or Goexit of a load in the background: no caller gets it.
+// tellFailure reports the panic or Goexit of a load in the background to OnPanic, as no caller gets it.
 func (c *Cache[K, V]) tellFailure(err error) {
 	if p, ok := err.(*PanicError); ok {
 		c.tellPanic(p.Value, p.Stack)

@@ -1,11 +1,8 @@
 package cache_test
 
 import (
-	"math"
 	"math/rand/v2"
 	"testing"
-	"testing/synctest"
-	"time"
 
 	"pgregory.net/rapid"
 
@@ -90,70 +87,4 @@ func TestEstimatesOfSmallCachesAreExact(t *testing.T) {
 			},
 		})
 	})
-}
-
-// readThrough gets keys by Zipf's law, sets those that are missing, and returns what the cache did.
-func readThrough(o options, s float64, keys uint64, gets int, wait time.Duration) stats.Snapshot {
-	c := cache.Must(o)
-	next := rand.NewZipf(rand.New(rand.NewPCG(1, 2)), s, 1, keys).Uint64
-	for range gets {
-		k := next()
-		if _, ok := c.Get(k); !ok {
-			c.Set(k, 0)
-		}
-		if wait > 0 {
-			time.Sleep(wait)
-		}
-	}
-	return c.Stats()
-}
-
-// checkEstimates compares the estimates of a cache with what caches of half and of
-// double the limit do, and one with the other policy.
-func checkEstimates(t *testing.T, o options, run func(o options) stats.Snapshot) {
-	t.Helper()
-	truth := func(limit int, policy cache.Policy) float64 {
-		o := o
-		o.Limit, o.Policy = limit, policy
-		return run(o).HitRatio()
-	}
-	half, double, other := truth(o.Limit/2, o.Policy), truth(o.Limit*2, o.Policy), truth(o.Limit, cache.Adaptive-o.Policy)
-	o.WhatIf = true
-	s := run(o)
-	for _, e := range []struct {
-		what string
-		want float64
-		hits uint64
-	}{
-		{"with half the limit", half, s.WhatIf.Half},
-		{"with double the limit", double, s.WhatIf.Double},
-		{"with the other policy", other, s.WhatIf.OtherPolicy},
-	} {
-		got, ok := s.WhatIfHitRatio(e.hits)
-		if !ok || math.Abs(got-e.want) > 0.03 {
-			t.Errorf("%+v %s: %.4f, %v; want %.4f", o, e.what, got, ok, e.want)
-		}
-	}
-}
-
-// TestEstimatesByASample checks that estimates are as good as a sample allows, also if a
-// tenth of all gets are for one key of it.
-func TestEstimatesByASample(t *testing.T) {
-	for s, policy := range map[float64]cache.Policy{1.01: cache.Adaptive, 1.2: cache.LRU} {
-		checkEstimates(t, options{Limit: 5000, Policy: policy}, func(o options) stats.Snapshot {
-			return readThrough(o, s, 1<<16, 100_000, 0)
-		})
-	}
-}
-
-// TestEstimatesOfEntriesThatExpire checks estimates for entries with TTLs: the shadows miss
-// only that expired entries make room.
-func TestEstimatesOfEntriesThatExpire(t *testing.T) {
-	for _, expire := range []time.Duration{200 * time.Millisecond, time.Second, 5 * time.Second} {
-		synctest.Test(t, func(t *testing.T) {
-			checkEstimates(t, options{Limit: 200, Expire: expire}, func(o options) stats.Snapshot {
-				return readThrough(o, 1.1, 5000, 10_000, time.Millisecond)
-			})
-		})
-	}
 }

@@ -1,4 +1,5 @@
-// This file has the events of OnRemove, with their causes.
+// This file has the causes of removal, and the events of OnRemove. A new cause begins here, and goes
+// on in removal.go and stats.go.
 
 package cache
 

@@ -1,10 +1,14 @@
-// This file chooses the entry that a shard evicts, and evicts it.
+// This file chooses the entry that a shard evicts, and evicts it. The order in which it chooses is in
+// turn.go.
 
 package cache
 
-// makeOrder makes the order of a shard that had no limit so far, with its entries by slot
-// number.
+// makeOrder makes the order of a shard at its first limit, with its entries by slot number. After
+// Resize(0) the order stays, so the next limit finds it.
 func (s *shard[K, V]) makeOrder() {
+	if s.turn.order != nil {
+		return
+	}
 	s.turn.order = newOrder(s.common.size.policy)
 	s.turn.resize(len(s.entries), false) // the weights stay
 	s.marks = s.turn.order.Marks()
@@ -15,16 +19,15 @@ func (s *shard[K, V]) makeOrder() {
 	}
 }
 
-// few is the most entries of a shard in which victim looks at all entries.
+// few is the most entries of a shard of which victim looks at each.
 const few = 16
 
-// victim returns the entry to evict, the hash of its key and the cause, and leaves it where it
-// is. It returns false if there is none. It is the next by the order, or in a shard of few entries
-// one that has expired since the last tick. The order may remember the key, as it may come
-// back. An entry that has expired would be no hit if it had stayed, so its key is not
-// remembered.
+// victim returns the entry to evict, the hash of its key and the cause, or false if there is none. It
+// does not remove the entry. A shard of few entries first evicts one that has expired; otherwise the
+// order says which is next. The order may remember the key, in case it comes back. It does not if the
+// entry has expired, which would be no hit if it had stayed.
 func (s *shard[K, V]) victim() (i uint32, h uint64, cause Cause, ok bool) {
-	if s.slots.len <= few && s.lives.ring != nil {
+	if s.slots.len <= few && s.lives.any() {
 		for i := range uint32(len(s.entries)) {
 			if s.entries[i].live() && s.checkExpired(i) {
 				return i, s.hashOf(i), s.causeOr(Evicted, i), true
@@ -46,8 +49,8 @@ func (s *shard[K, V]) victim() (i uint32, h uint64, cause Cause, ok bool) {
 	}
 }
 
-// lookAhead reads what the next evictions need, for several of them at once: first all
-// entries, then all that their hashes lead to.
+// lookAhead reads what the next few evictions need into the processor's cache: first the entries, then
+// what their hashes lead to.
 func (s *shard[K, V]) lookAhead() {
 	next := s.turn.order.Ahead()
 	if len(next) == 0 {
@@ -65,11 +68,11 @@ func (s *shard[K, V]) lookAhead() {
 	for k := range next {
 		read += s.index.PrefetchHome(next[k].Hash)
 	}
-	s.turn.sink += uint32(read)
+	s.turn.sunk(read)
 }
 
 // evict removes the entry that is next by the order. It returns false if there is none, or
-// if the shard is not limited during a Resize.
+// if a Resize has lifted the limit of the shard.
 func (s *shard[K, V]) evict() bool {
 	if !s.limited {
 		return false

@@ -28,14 +28,6 @@ func ExampleCache_ComputeWithExpire() {
 	// true
 }
 
-func ExampleCache_Entry() {
-	c := cache.Must(cache.Options[string, int]{})
-	c.SetWithExpire("a", 1, time.Hour)
-	e, ok := c.Entry("a")
-	fmt.Println(e.Value, e.TTL > 59*time.Minute, ok)
-	// Output: 1 true true
-}
-
 func ExampleCache_Entries() {
 	c := cache.Must(cache.Options[string, int]{Expire: time.Hour})
 	c.Set("a", 1)
@@ -55,15 +47,6 @@ func ExampleCache_GetAndDel() {
 	//  false
 }
 
-func ExampleCache_Swap() {
-	c := cache.Must(cache.Options[string, int]{})
-	fmt.Println(c.Swap("leader", 1))
-	fmt.Println(c.Swap("leader", 2))
-	// Output:
-	// 0 false
-	// 1 true
-}
-
 func ExampleCache_GetOrSetWithExpire() {
 	locks := cache.Must(cache.Options[string, string]{})
 	owner, taken := locks.GetOrSetWithExpire("job", "worker 1", time.Minute)
@@ -73,15 +56,6 @@ func ExampleCache_GetOrSetWithExpire() {
 	// Output:
 	// worker 1 false
 	// worker 1 true
-}
-
-func ExampleCache_DelExpired() {
-	c := cache.Must(cache.Options[string, int]{})
-	c.SetWithExpire("a", 1, time.Nanosecond)
-	time.Sleep(time.Microsecond)
-	c.DelExpired() // does not wait for the next tick
-	fmt.Println(c.Len())
-	// Output: 0
 }
 
 func ExampleCache_Wait() {
@@ -94,17 +68,6 @@ func ExampleCache_Wait() {
 	// Output:
 	// a deleted
 	// <nil>
-}
-
-func ExampleCache_ResizeWeight() {
-	c := cache.Must(cache.Options[string, string]{
-		MaxWeight: 10,
-		Weigh:     func(_, value string) uint32 { return uint32(len(value)) },
-	})
-	c.Set("a", "12345")
-	c.Set("b", "12345")
-	fmt.Println(c.ResizeWeight(5), c.Len())
-	// Output: <nil> 1
 }
 
 // Removal by tag, tenant or prefix: what the key and the value say.

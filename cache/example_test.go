@@ -53,16 +53,6 @@ func ExampleCache_Get() {
 	// 0 false
 }
 
-func ExampleCache_Peek() {
-	c := cache.Must(cache.Options[string, int]{})
-	c.Set("a", 1)
-	fmt.Println(c.Peek("a"))
-	fmt.Println(c.Stats().Gets(), "gets")
-	// Output:
-	// 1 true
-	// 0 gets
-}
-
 func ExampleCache_Set() {
 	c := cache.Must(cache.Options[string, int]{Limit: 2})
 	for i, key := range []string{"a", "b", "c"} {

@@ -1,5 +1,5 @@
-// This file has what a tick does: it moves the clock on, visits the tasks of each shard, and removes
-// what has expired.
+// This file has the tick: it advances the clock, visits the tasks of each shard, and removes entries
+// that have expired. driver.go says when it comes.
 
 package cache
 
@@ -10,22 +10,22 @@ import (
 	"github.com/pinwheel-cache/pinwheel/cache/internal/clock"
 )
 
-// expireBatch advances the ring to now, by at most a batch of tasks, and removes what has
+// expireSome advances the ring towards now, by at most perHold tasks, and removes entries that have
 // expired. It returns done when no task is left to visit.
-func (s *shard[K, V]) expireBatch() (done, reported bool) {
+func (s *shard[K, V]) expireSome() (done, reported bool) {
 	now := s.common.time.clock.Now()
 	tick := now / int64(s.common.time.tick)
 	s.lock.Lock()
-	if s.split || s.lives.ring == nil {
+	if s.split || !s.lives.any() {
 		s.lock.Unlock()
 		return true, false
 	}
-	if !s.moveEarlier(tick, batch) {
+	if !s.moveEarlier(tick, perHold) {
 		s.lock.Unlock()
 		return false, false
 	}
 	var ahead prefetched
-	done = s.lives.ring.AdvanceAll(tick, batch, func(i uint32) (again int64) {
+	done = s.lives.ring.AdvanceAll(tick, perHold, func(i uint32) (again int64) {
 		s.prefetch(s.lives.ring.Ahead(), &ahead)
 		e := &s.entries[i]
 		deadline := e.deadline.Get()
@@ -38,21 +38,24 @@ func (s *shard[K, V]) expireBatch() (done, reported bool) {
 			return s.common.time.tickAt(end) - s.lives.ring.Now()
 		}
 		s.common.observers.lateness.Observe(time.Duration(now - end))
-		s.remove(i, s.prefetchedHash(i, &ahead), Expired)
+		h, ok := ahead.hash(i)
+		if !ok {
+			h = s.hashOf(i)
+		}
+		s.remove(i, h, Expired)
 		return 0
 	})
 	if done {
 		s.maybeShrink()
 	}
-	if s.lives.ring != nil {
+	if s.lives.any() {
 		s.lives.visited(tick)
 	}
 	return done, s.unlock()
 }
 
-// prefetch reads what the removal of the entries of some tasks needs, for all of them at once:
-// first the entries with their keys and neighbours, and then the index. It sets f, except if
-// there are no tasks.
+// prefetch reads what the removal of some entries needs into the processor's cache: first the entries
+// with their keys and neighbours, then the index. It sets f, unless there are no slots.
 func (s *shard[K, V]) prefetch(slots []uint32, f *prefetched) {
 	if len(slots) == 0 {
 		return
@@ -65,30 +68,16 @@ func (s *shard[K, V]) prefetch(slots []uint32, f *prefetched) {
 		}
 		f.slots[f.n], f.hashes[f.n] = i, s.hashOf(i)
 		f.n++
-		if s.turn.order != nil {
-			sum += s.turn.order.PrefetchRemove(i)
-		}
+		sum += s.turn.prefetchRemove(i)
 	}
 	for _, h := range f.hashes[:f.n] {
 		sum += s.index.Prefetch(h)
 	}
-	s.turn.sink += uint32(sum)
+	s.turn.sunk(sum)
 }
 
-// prefetchedHash returns the hash of the key of entry i, which is visited now.
-func (s *shard[K, V]) prefetchedHash(i uint32, f *prefetched) uint64 {
-	for f.next < f.n {
-		n := f.next
-		f.next++
-		if f.slots[n] == i {
-			return f.hashes[n]
-		}
-	}
-	return s.hashOf(i)
-}
-
-// expire removes what has expired, and returns the tick of the next visit, or noTick. It
-// takes the shards in turn, a batch of each, so that the driver holds no lock for long.
+// expire removes entries that have expired, and returns the tick of the next visit, or noTick. It
+// takes perHold tasks of each shard in turn, so that it holds no lock for long.
 func (c *Cache[K, V]) expire() (next int64) {
 	for busy := true; busy; {
 		t := c.common.table.Load()
@@ -109,12 +98,12 @@ func (c *Cache[K, V]) expireIn(t *table[K, V]) (next int64, busy bool) {
 	now := c.common.time.clock.Now() / int64(c.common.time.tick)
 	for i := range t.shards {
 		s := &t.shards[i]
-		if s.lives.nextVisit.Load() <= now {
-			done, reported := s.expireBatch()
+		if s.lives.next() <= now {
+			done, reported := s.expireSome()
 			busy = busy || !done
 			c.common.observers.settle(reported)
 		}
-		next = min(next, s.lives.nextVisit.Load())
+		next = min(next, s.lives.next())
 	}
 	return next, busy
 }

@@ -72,7 +72,7 @@ func TestMarksDoNotHoldUpExpiry(t *testing.T) {
 			for w := range s.lives.earlier.words {
 				s.lives.earlier.words[w] = 1<<bitsPerWord - 1
 			}
-			done, _ = s.expireBatch()
+			done, _ = s.expireSome()
 		}
 		if c.Len() != n-1 || s.lives.earlier == nil || s.lives.nextVisit.Load() != c.common.time.clock.Now()/int64(c.common.time.tick)+1 {
 			t.Errorf("%d entries, want %d; earlier is %v, the next visit %d", c.Len(), n-1, s.lives.earlier, s.lives.nextVisit.Load())

@@ -8,21 +8,21 @@ import (
 )
 
 // A fence guards a result that is computed outside the lock from the old value of a
-// key, by the function of a Compute. A store or Del of the key breaks the fence, and the
-// result is not stored: it would undo the change. Nothing else need break it: what an eviction,
-// expiry or Clear removes, Compute finds gone, unless a store has brought the key back, which
-// broke the fence. A load is the same for a key without a value.
+// key, by the function of a Compute. A store or Del of the key breaks the fence. Then the result is
+// not stored, as it would undo the change. Eviction, expiry and Clear need not break it: Compute
+// finds the entry gone, or its fence broken by a store that brought the key back. For a key
+// without a value, a load that becomes stale is what a fence is here.
 //
 // The lock of the shard, held for writing, guards broken, own and, in a list, next.
 type fence struct {
 	hash      uint64 // of the key; a change of another key with this hash breaks the fence too
 	goroutine uint64 // of the Compute; 0 if it does not check that
 	broken    bool
-	own       bool   // goroutine itself broke it
+	own       bool   // the goroutine of the Compute broke it
 	next      *fence // in its list
 }
 
-// breakOff breaks the fence. The first change decides whether it was its own.
+// breakOff breaks the fence. The first change decides about own.
 func (f *fence) breakOff() {
 	if !f.broken {
 		f.broken = true
@@ -30,20 +30,20 @@ func (f *fence) breakOff() {
 	}
 }
 
-// A fences has the fences of a shard, in lists by hash. A reader may put one up; all else needs the
+// fences has the fences of a shard, in lists by hash. A reader may put one up; all else needs the
 // lock of the shard for writing.
 type fences struct {
 	lists []atomic.Pointer[fence]
 	up    atomic.Int64          // how many there are
-	spare atomic.Pointer[fence] // for the next Compute
+	spare atomic.Pointer[fence] // one that was taken down, which the next Compute reuses
 }
 
 func (all *fences) listOf(h uint64) *atomic.Pointer[fence] {
 	return &all.lists[listNumber(h, len(all.lists))]
 }
 
-// crowded reports whether there should be more lists.
-func (all *fences) crowded() bool { return all == nil || int(all.up.Load()) > 2*len(all.lists) }
+// needMoreLists reports whether there should be more lists.
+func (all *fences) needMoreLists() bool { return all == nil || int(all.up.Load()) > 2*len(all.lists) }
 
 // put puts up a new fence, for a key with hash h.
 func (all *fences) put(h, goroutine uint64) *fence {
@@ -107,12 +107,12 @@ func (all *fences) moveTo(other func(h uint64) *fences) {
 	}
 }
 
-// fewLists is how many lists there are at least, of loads or fences. If there are more than two
-// for each list, there will be four times as many lists, and when there are few again, fewer.
+// fewLists is the least number of lists, of loads or fences. When there are more than two loads or
+// fences for each list, the lists become four times as many; when there are few again, fewer.
 const fewLists = 8
 
-// listNumber returns the number of the list of what has hash h, of so many. It uses the upper bits of the
-// hash, which choose neither the shard nor a group of its index.
+// listNumber returns in which of so many lists a load or fence with hash h is. It uses the upper bits
+// of the hash, which choose neither the shard nor a group of its index.
 func listNumber(h uint64, lists int) uint64 {
 	i, _ := bits.Mul64(h, uint64(lists))
 	return i

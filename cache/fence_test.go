@@ -6,34 +6,6 @@ import (
 	"time"
 )
 
-// TestFencesOfOneKey checks that several computations of one key each have their own
-// fence: the end of one removes only its own, and a change breaks all. It leaves those of other keys
-// in the same list alone.
-func TestFencesOfOneKey(t *testing.T) {
-	const key, other = 1 << 20, 2 << 20
-	for ended := range 3 {
-		all := newFences()
-		var of [3]*fence
-		beside := all.put(other, 0)
-		for i := range of {
-			of[i] = all.put(key, 0)
-		}
-		all.remove(of[ended])
-		all.breakOn(key)
-		for i, f := range of {
-			if f.broken != (i != ended) {
-				t.Errorf("number %d has ended: fence %d broken is %v", ended, i, f.broken)
-			}
-			if i != ended {
-				all.remove(f)
-			}
-		}
-		if beside.broken || all.listOf(key).Load() != beside {
-			t.Errorf("number %d has ended: the fence of another key is broken or lost", ended)
-		}
-	}
-}
-
 // TestFencesAtOnce checks that no fence is lost that readers put up at once.
 func TestFencesAtOnce(t *testing.T) {
 	all := newFences()
@@ -107,7 +79,7 @@ func TestLoadThatWaitsForRoom(t *testing.T) {
 		t.Fatalf("join = %v, %v", l, err)
 	}
 	s := c.common.lock(l.hash)
-	missing := s.conclude(l, &update[int, int]{hash: l.hash, weight: 1, life: forever})
+	missing := l.conclude(s, &update[int, int]{hash: l.hash, weight: 1, life: forever})
 	s.lock.Unlock()
 	if missing != 1 {
 		t.Fatalf("%d is missing, want 1", missing)

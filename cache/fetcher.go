@@ -1,4 +1,4 @@
-// This file has how the functions of the Takes are called.
+// This file calls the functions that the Takes are given, each in its own way, for run.go.
 
 package cache
 

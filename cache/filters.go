@@ -16,12 +16,12 @@ type filter[K comparable, V any] struct {
 	void atomic.Bool // del panicked, and is not called again
 }
 
-// maxFilters bounds the filters that one load asks, and the memory that loads take which
-// hang while DelFunc is called again and again. A load with more is stale.
+// maxFilters bounds the filters of one load, and so the memory of a load that hangs while DelFunc is
+// called again and again. A load that would get more becomes stale.
 const maxFilters = 32
 
-// addFilter makes the loads under way ask f before their values are stored. Stale ones, such
-// as all but the newest of a key, store none.
+// addFilter makes the loads under way ask f before their values are stored. Stale loads need not, as
+// their values are not stored.
 func (p *pending[K, V]) addFilter(f *filter[K, V]) {
 	for l := range p.all() {
 		switch {
@@ -47,8 +47,8 @@ func (c *Cache[K, V]) filterLoad(l *load[K, V], filters []*filter[K, V]) {
 	s.lock.Unlock()
 }
 
-// anyRemoves asks filters about a value, in a goroutine of their own: a Goexit of one ends
-// only that. A panic or Goexit counts as yes.
+// anyRemoves asks filters about a value, in a goroutine of its own, so that a Goexit of one ends
+// only that goroutine. A panic or Goexit counts as yes.
 func (c *Cache[K, V]) anyRemoves(filters []*filter[K, V], key K, value V) (yes bool) {
 	asked := make(chan struct{})
 	yes = true

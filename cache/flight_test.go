@@ -10,94 +10,37 @@ import (
 	"github.com/pinwheel-cache/pinwheel/cache"
 )
 
-// TestDeadlineOfALoad checks that the context of a fetch, and that of a fetch within it, tell no
-// deadline of a caller, which others may postpone, but that of Timeout; and that a time-out of the
-// fetch itself counts when callers have come and gone.
-func TestDeadlineOfALoad(t *testing.T) {
-	for _, timeout := range []time.Duration{0, time.Minute} {
-		synctest.Test(t, func(t *testing.T) {
-			c := cache.Must(cache.Options[string, int]{Timeout: timeout})
-			began := time.Now()
-			tells := func(ctx context.Context) {
-				t.Helper()
-				deadline, ok := ctx.Deadline()
-				if ok != (timeout > 0) || ok && deadline.Sub(began) != timeout {
-					t.Errorf("Timeout %v: the deadline is %v, %v", timeout, deadline.Sub(began), ok)
-				}
-			}
-			fetch := func(ctx context.Context) (int, error) {
-				tells(ctx)
-				return c.TakeCtx(ctx, "inner", func(ctx context.Context) (int, error) {
-					tells(ctx)
-					ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
-					defer cancel()
-					<-ctx.Done()
-					return 7, ctx.Err()
-				})
-			}
-			first, cancel := context.WithTimeout(t.Context(), time.Second)
-			defer cancel()
-			go c.TakeCtx(first, "k", fetch)
-			synctest.Wait()
-			if _, err := c.TakeCtx(t.Context(), "k", fetch); err != context.DeadlineExceeded || time.Since(began) != 2*time.Second {
-				t.Errorf("Timeout %v: %v after %v, want the fetch's own time-out, after 2s", timeout, err, time.Since(began))
-			}
-		})
-	}
-}
-
 // TestEndOfALoadsContext checks that the context of a fetch, and contexts derived from it,
 // end as the context of the last caller did.
 func TestEndOfALoadsContext(t *testing.T) {
-	why := errors.New("why")
-	for name, end := range map[string]struct {
-		context    func(context.Context) (context.Context, context.CancelFunc)
-		err, cause error
-	}{
-		"deadline": {func(ctx context.Context) (context.Context, context.CancelFunc) {
-			return context.WithTimeout(ctx, time.Second) // fake time
-		}, context.DeadlineExceeded, context.DeadlineExceeded},
-		"deadline with a cause": {func(ctx context.Context) (context.Context, context.CancelFunc) {
-			return context.WithTimeoutCause(ctx, time.Second, why)
-		}, context.DeadlineExceeded, why},
-		"cancelled with a cause": {func(ctx context.Context) (context.Context, context.CancelFunc) {
-			ctx, cancel := context.WithCancelCause(ctx)
-			time.AfterFunc(time.Second, func() { cancel(why) })
-			return ctx, func() { cancel(nil) }
-		}, context.Canceled, why},
-	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				c := cache.Must(cache.Options[string, int]{})
-				ended := 0
-				fetch := func(ctx context.Context) (int, error) {
-					child, cancel := context.WithCancel(ctx)
-					defer cancel()
-					<-child.Done()
-					for name, ctx := range map[string]context.Context{"context": ctx, "child": child} {
-						if err, cause := ctx.Err(), context.Cause(ctx); err != end.err || cause != end.cause {
-							t.Errorf("the %s ended with %v, %v; want %v, %v", name, err, cause, end.err, end.cause)
-						}
-					}
-					ended++
-					return 0, ctx.Err()
+	synctest.Test(t, func(t *testing.T) {
+		c := cache.Must(cache.Options[string, int]{})
+		why, ended := errors.New("why"), 0
+		fetch := func(ctx context.Context) (int, error) {
+			child, cancel := context.WithCancel(ctx)
+			defer cancel()
+			<-child.Done()
+			for name, ctx := range map[string]context.Context{"context": ctx, "child": child} {
+				if err, cause := ctx.Err(), context.Cause(ctx); err != context.DeadlineExceeded || cause != why {
+					t.Errorf("the %s ended with %v, %v", name, err, cause)
 				}
-				first, cancel := context.WithCancel(t.Context())
-				time.AfterFunc(time.Millisecond, cancel) // not the last, so its end does not matter
-				go c.TakeCtx(first, "k", fetch)
-				synctest.Wait()
-				ctx, cancelLast := end.context(t.Context())
-				defer cancelLast()
-				if _, err := c.TakeCtx(ctx, "k", fetch); err != end.cause {
-					t.Errorf("TakeCtx = %v", err)
-				}
-				synctest.Wait()
-				if ended != 1 {
-					t.Errorf("%d fetches ended", ended)
-				}
-			})
-		})
-	}
+			}
+			ended++
+			return 0, ctx.Err()
+		}
+		first, cancel := context.WithCancel(t.Context())
+		time.AfterFunc(time.Millisecond, cancel) // not the last, so its end does not matter
+		go c.TakeCtx(first, "k", fetch)
+		synctest.Wait()
+		last, cancelLast := context.WithTimeoutCause(t.Context(), time.Second, why)
+		defer cancelLast()
+		if _, err := c.TakeCtx(last, "k", fetch); err != why {
+			t.Errorf("TakeCtx = %v", err)
+		}
+		if synctest.Wait(); ended != 1 {
+			t.Errorf("%d fetches ended", ended)
+		}
+	})
 }
 
 // TestTimeout checks that callers leave at the Timeout, and later ones at once, while the

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"runtime"
 	"strings"
 	"sync"
@@ -66,6 +67,15 @@ func freshTest(t *testing.T, test func(t *testing.T, c *freshCache), change ...f
 	})
 }
 
+// agedTest is a freshTest that begins when the first value is that old.
+func agedTest(t *testing.T, age time.Duration, test func(t *testing.T, c *freshCache), change ...func(o *cache.Options[string, int])) {
+	freshTest(t, func(t *testing.T, c *freshCache) {
+		c.take(1)
+		time.Sleep(age)
+		test(t, c)
+	}, change...)
+}
+
 func patience(o *cache.Options[string, int]) { o.Patience = time.Second }
 
 // take wants a value of "k" by TakeCtx, at once, and lets what it began end.
@@ -120,28 +130,24 @@ func TestFreshness1Stages(t *testing.T) {
 			t.Errorf("Get = %d, %v before the deadline", v, ok)
 		}
 		time.Sleep(time.Nanosecond)
-		if _, ok := c.Get("k"); ok {
-			t.Error("Get finds a value in Grace")
-		}
-		if _, ok := c.Peek("k"); ok {
-			t.Error("Peek finds a value in Grace")
-		}
-		if _, ok := c.TTL("k"); ok {
-			t.Error("TTL finds a value in Grace")
-		}
-		for range c.All() {
-			t.Error("All yields a value in Grace")
-		}
-		if c.Touch("k", time.Hour) {
-			t.Error("Touch finds a value in Grace")
-		}
-		if _, ok := c.Compute("k", func(_ int, ok bool) (int, cache.Op) {
-			if ok {
-				t.Error("Compute finds a value in Grace")
+		for name, finds := range map[string]func() (int, bool){
+			"Get":   func() (int, bool) { return c.Get("k") },
+			"Peek":  func() (int, bool) { return c.Peek("k") },
+			"TTL":   func() (int, bool) { _, ok := c.TTL("k"); return 0, ok },
+			"All":   func() (int, bool) { n := len(maps.Collect(c.All())); return n, n > 0 },
+			"Touch": func() (int, bool) { return 0, c.Touch("k", time.Hour) },
+			"Compute": func() (int, bool) {
+				return c.Compute("k", func(v int, ok bool) (int, cache.Op) {
+					if ok {
+						t.Errorf("Compute finds %d in Grace", v)
+					}
+					return 0, cache.OpKeep
+				})
+			},
+		} {
+			if v, ok := finds(); ok {
+				t.Errorf("%s finds %d in Grace", name, v)
 			}
-			return 0, cache.OpKeep
-		}); ok {
-			t.Error("Compute returns a value in Grace")
 		}
 		c.take(1)
 		if v, err := c.Take("k", func() (int, error) { return 0, errDown }); v != 1 || err != nil {
@@ -161,9 +167,7 @@ func TestFreshness1Stages(t *testing.T) {
 // TestFreshness2Begins: a refresh begins at the first TakeCtx or TakeWith behind that fraction
 // of the entry's own TTL, also with Jitter, not by a Get, a Take or a timer.
 func TestFreshness2Begins(t *testing.T) {
-	freshTest(t, func(t *testing.T, c *freshCache) {
-		c.take(1)
-		time.Sleep(30*time.Second - time.Millisecond)
+	agedTest(t, 30*time.Second-time.Millisecond, func(t *testing.T, c *freshCache) {
 		c.take(1)
 		time.Sleep(time.Millisecond)
 		c.Get("k")
@@ -220,9 +224,7 @@ func TestFreshness3IsOneLoad(t *testing.T) {
 		"DelFunc":   {func(c *freshCache) { c.DelFunc(func(string, int) bool { return true }) }, 0, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			freshTest(t, func(t *testing.T, c *freshCache) {
-				c.take(1)
-				time.Sleep(31 * time.Second)
+			agedTest(t, 31*time.Second, func(t *testing.T, c *freshCache) {
 				c.db.takes = time.Second
 				for range 10 {
 					c.takeIn(0, 1, nil)
@@ -301,9 +303,7 @@ func TestFreshness5PausesAfterFailures(t *testing.T) {
 // TestFreshness6StandsIn: if a load fails, a value in Grace stands in; at the end of Grace the
 // error counts.
 func TestFreshness6StandsIn(t *testing.T) {
-	freshTest(t, func(t *testing.T, c *freshCache) {
-		c.take(1)
-		time.Sleep(time.Minute)
+	agedTest(t, time.Minute, func(t *testing.T, c *freshCache) {
 		c.db.fails = errDown
 		c.db.takes = 500 * time.Millisecond
 		c.takeIn(500*time.Millisecond, 1, nil)
@@ -320,9 +320,7 @@ func TestFreshness6StandsIn(t *testing.T) {
 		c.db.fails = errDown
 		c.takeIn(500*time.Millisecond, 0, errDown) // Grace has ended meanwhile
 	}, patience)
-	freshTest(t, func(t *testing.T, c *freshCache) {
-		c.take(1)
-		time.Sleep(time.Minute)
+	agedTest(t, time.Minute, func(t *testing.T, c *freshCache) {
 		c.db.takes = 10 * time.Second
 		c.takeIn(time.Second, 1, nil)
 		time.Sleep(2 * time.Second)
@@ -342,9 +340,7 @@ func TestFreshness7KeptErrors(t *testing.T) {
 	negative := func(o *cache.Options[string, int]) { o.Negative = forASecond }
 	for name, after := range map[string]time.Duration{"due": 31 * time.Second, "in Grace": time.Minute} {
 		t.Run(name, func(t *testing.T) {
-			freshTest(t, func(t *testing.T, c *freshCache) {
-				c.take(1)
-				time.Sleep(after)
+			agedTest(t, after, func(t *testing.T, c *freshCache) {
 				c.db.fails = errNotFound
 				c.take(1)
 				c.removed(cache.Event[string, int]{"k", 1, cache.Deleted})
@@ -359,9 +355,7 @@ func TestFreshness7KeptErrors(t *testing.T) {
 			}, negative)
 		})
 	}
-	freshTest(t, func(t *testing.T, c *freshCache) {
-		c.take(1)
-		time.Sleep(time.Minute)
+	agedTest(t, time.Minute, func(t *testing.T, c *freshCache) {
 		c.db.fails = errNotFound
 		c.takeIn(0, 0, errNotFound)
 		c.Set("k", 7)
@@ -378,9 +372,7 @@ func TestFreshness9EndedContexts(t *testing.T) {
 	delete(all, "Take") // which has no context
 	for name, take := range all {
 		for _, age := range []time.Duration{31 * time.Second, time.Minute} { // due, in Grace
-			freshTest(t, func(t *testing.T, c *freshCache) {
-				c.take(1)
-				time.Sleep(age)
+			agedTest(t, age, func(t *testing.T, c *freshCache) {
 				for range 2 {
 					if v, err := take(ended, c.Cache, "k", c.db.fetch); v != 1 || err != nil {
 						t.Errorf("%s: %d, %v", name, v, err)
@@ -404,9 +396,7 @@ func TestFreshness9EndedContexts(t *testing.T) {
 // value in Grace; a load behind such a value goes on, with the caller's values.
 func TestFreshness9CallersLeave(t *testing.T) {
 	type key struct{}
-	freshTest(t, func(t *testing.T, c *freshCache) {
-		c.take(1)
-		time.Sleep(31 * time.Second)
+	agedTest(t, 31*time.Second, func(t *testing.T, c *freshCache) {
 		c.db.takes = 10 * time.Second
 		ctx, cancel := context.WithCancel(context.WithValue(t.Context(), key{}, "value"))
 		c.TakeCtx(ctx, "k", c.db.fetch)
@@ -423,9 +413,7 @@ func TestFreshness9CallersLeave(t *testing.T) {
 		synctest.Wait()
 		c.takeIn(0, 2, nil)
 	})
-	freshTest(t, func(t *testing.T, c *freshCache) {
-		c.take(1)
-		time.Sleep(time.Minute)
+	agedTest(t, time.Minute, func(t *testing.T, c *freshCache) {
 		c.db.takes = 10 * time.Second
 		left := errors.New("left")
 		ctx, cancel := context.WithTimeoutCause(t.Context(), time.Millisecond, left)
@@ -444,9 +432,7 @@ func TestFreshness9CallersLeave(t *testing.T) {
 // TestFreshness10Timeout: at the Timeout a refresh has failed; what its fetch brings later is
 // stored nevertheless.
 func TestFreshness10Timeout(t *testing.T) {
-	freshTest(t, func(t *testing.T, c *freshCache) {
-		c.take(1)
-		time.Sleep(31 * time.Second)
+	agedTest(t, 31*time.Second, func(t *testing.T, c *freshCache) {
 		c.db.takes = 10 * time.Second
 		c.takeIn(0, 1, nil)
 		time.Sleep(2 * time.Second)
@@ -471,9 +457,7 @@ func TestFreshness11Panics(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var told []any
-			freshTest(t, func(t *testing.T, c *freshCache) {
-				c.take(1)
-				time.Sleep(31 * time.Second)
+			agedTest(t, 31*time.Second, func(t *testing.T, c *freshCache) {
 				fetch := func(context.Context) (int, error) { end(); return 0, nil }
 				c.TakeCtx(t.Context(), "k", fetch)
 				synctest.Wait()
@@ -496,9 +480,7 @@ func TestFreshness11Panics(t *testing.T) {
 // caller waits for it; callers after the eviction join.
 func TestFreshness12Evictions(t *testing.T) {
 	limited := func(o *cache.Options[string, int]) { o.Limit = 1 }
-	freshTest(t, func(t *testing.T, c *freshCache) {
-		c.take(1)
-		time.Sleep(31 * time.Second)
+	agedTest(t, 31*time.Second, func(t *testing.T, c *freshCache) {
 		c.db.takes = time.Second
 		c.takeIn(0, 1, nil)
 		c.Set("other", 0)
@@ -508,9 +490,7 @@ func TestFreshness12Evictions(t *testing.T) {
 		}
 		c.removed(cache.Event[string, int]{"k", 1, cache.Evicted})
 	}, limited)
-	freshTest(t, func(t *testing.T, c *freshCache) {
-		c.take(1)
-		time.Sleep(31 * time.Second)
+	agedTest(t, 31*time.Second, func(t *testing.T, c *freshCache) {
 		c.db.takes = time.Second
 		c.takeIn(0, 1, nil)
 		c.Set("other", 0)
@@ -523,9 +503,7 @@ func TestFreshness12Evictions(t *testing.T) {
 // TestFreshness13GraceEnds: if Grace ends meanwhile, the result is stored as after a miss. The
 // load is begun by TakeMissed here.
 func TestFreshness13GraceEnds(t *testing.T) {
-	freshTest(t, func(t *testing.T, c *freshCache) {
-		c.take(1)
-		time.Sleep(110 * time.Second)
+	agedTest(t, 110*time.Second, func(t *testing.T, c *freshCache) {
 		c.db.takes = time.Minute
 		v, err := c.TakeMissed(t.Context(), "k", func(ctx context.Context, _ *cache.Load[int]) (int, error) { return c.db.fetch(ctx) })
 		if v != 1 || err != nil {
@@ -572,9 +550,7 @@ func TestFreshness14TTLOfTheLoad(t *testing.T) {
 // TestFreshness15Idle: what ends by Idle has no Grace, and the wheel removes a value within a
 // tick of the end of its Grace.
 func TestFreshness15Idle(t *testing.T) {
-	freshTest(t, func(t *testing.T, c *freshCache) {
-		c.take(1)
-		time.Sleep(10 * time.Second)
+	agedTest(t, 10*time.Second, func(t *testing.T, c *freshCache) {
 		c.db.fails = errDown
 		c.takeIn(0, 0, errDown)
 	}, func(o *cache.Options[string, int]) { o.Idle = 10 * time.Second })
@@ -601,9 +577,7 @@ func TestFreshness15Idle(t *testing.T) {
 			t.Errorf("%d removals were late by %v", late.Count(), late.Quantile(1))
 		}
 	})
-	freshTest(t, func(t *testing.T, c *freshCache) {
-		c.take(1)
-		time.Sleep(61 * time.Second)
+	agedTest(t, 61*time.Second, func(t *testing.T, c *freshCache) {
 		synctest.Wait()
 		c.SetWithExpire("k", 7, time.Second)
 		if err := c.Check(); err != nil {
@@ -642,9 +616,7 @@ func TestFreshness16Counts(t *testing.T) {
 // TestFreshness17Permits: a refresh does not wait for a permit of MaxLoads: it is skipped, and
 // the value stands in.
 func TestFreshness17Permits(t *testing.T) {
-	freshTest(t, func(t *testing.T, c *freshCache) {
-		c.take(1)
-		time.Sleep(31 * time.Second)
+	agedTest(t, 31*time.Second, func(t *testing.T, c *freshCache) {
 		go c.TakeCtx(t.Context(), "slow", func(context.Context) (int, error) { time.Sleep(40 * time.Second); return 0, nil })
 		synctest.Wait()
 		c.take(1)
@@ -663,9 +635,13 @@ func TestFreshness17Permits(t *testing.T) {
 // TestFreshness19Close: Close ends what runs in the background, and waits for it; after that
 // nothing is refreshed.
 func TestFreshness19Close(t *testing.T) {
-	freshTest(t, func(t *testing.T, c *freshCache) {
-		c.take(1)
-		time.Sleep(31 * time.Second)
+	for _, overtaken := range []bool{false, true} {
+		closeEndsRefresh(t, overtaken)
+	}
+}
+
+func closeEndsRefresh(t *testing.T, overtaken bool) {
+	agedTest(t, 31*time.Second, func(t *testing.T, c *freshCache) {
 		ended := false
 		c.TakeCtx(t.Context(), "k", func(ctx context.Context) (int, error) {
 			<-ctx.Done()
@@ -673,6 +649,9 @@ func TestFreshness19Close(t *testing.T) {
 			ended = ctx.Err() == context.Canceled && strings.Contains(context.Cause(ctx).Error(), "the cache is closed")
 			return 2, nil
 		})
+		if overtaken {
+			c.Del("k")
+		}
 		if err := c.Close(context.Background()); err != nil || !ended {
 			t.Errorf("Close: %v, and the load has ended: %v", err, ended)
 		}
@@ -697,9 +676,7 @@ func TestFreshness20LeavesOnce(t *testing.T) {
 		cache.Expired: func(c *freshCache) { time.Sleep(time.Minute + c.Tick()) },
 	} {
 		t.Run(cause.String(), func(t *testing.T) {
-			freshTest(t, func(t *testing.T, c *freshCache) {
-				c.take(1)
-				time.Sleep(time.Minute)
+			agedTest(t, time.Minute, func(t *testing.T, c *freshCache) {
 				remove(c)
 				c.removed(cache.Event[string, int]{"k", 1, cause})
 				time.Sleep(2 * time.Minute)
@@ -729,9 +706,7 @@ func TestFreshness21Unchanged(t *testing.T) {
 	}
 	for name, after := range map[string]time.Duration{"due": 31 * time.Second, "in Grace": time.Minute} {
 		t.Run(name, func(t *testing.T) {
-			freshTest(t, func(t *testing.T, c *freshCache) {
-				c.take(1)
-				time.Sleep(after)
+			agedTest(t, after, func(t *testing.T, c *freshCache) {
 				if v, err := c.TakeWith(t.Context(), "k", unchanged); v != 1 || err != nil {
 					t.Errorf("TakeWith = %d, %v", v, err)
 				}

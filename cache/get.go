@@ -1,4 +1,4 @@
-// This file has what looks: Get, Peek, Entry and TTL.
+// This file has the methods that look a key up and change no value: Get, Peek, Entry and TTL.
 
 package cache
 
@@ -8,8 +8,8 @@ import (
 	"github.com/pinwheel-cache/pinwheel/internal/biased"
 )
 
-// Get returns the value of a key and true, or false if the cache does not have one or its
-// deadline has passed.
+// Get returns the value of a key and true, or false if the key has no value or its deadline has
+// passed.
 func (c *Cache[K, V]) Get(key K) (value V, ok bool) {
 	h, hashed := c.common.hasher.Word(key)
 	if !hashed {
@@ -36,7 +36,7 @@ func (c *Cache[K, V]) Get(key K) (value V, ok bool) {
 	}
 	e := &s.entries[i]
 	if !c.common.time.clock.Far(e.deadline.Get()) && s.markIfPassed(i) || c.common.time.idle > 0 && !s.lives.slide(i, &s.entries[i].deadline, h, &s.common.time) { // checkExpired, inlined
-		s.tally.missesExpired.Add(1)
+		s.tally.missExpired()
 		s.lock.RUnlockMiss(r)
 		return value, false
 	}
@@ -48,8 +48,8 @@ func (c *Cache[K, V]) Get(key K) (value V, ok bool) {
 	return value, true
 }
 
-// getFar is the rest of the search of Get for a key that is not in its home group. If it is
-// not found, that is counted, and the lock given back.
+// getFar goes on with the search of Get for a key that is not in its home group. If it does not find
+// the key, it counts a miss and releases the lock.
 func (c *Cache[K, V]) getFar(s *shard[K, V], r biased.Reader, h uint64, key K) (*shard[K, V], biased.Reader, uint32, bool) {
 	i, found := s.find(h, key)
 	for !found {

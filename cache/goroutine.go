@@ -1,4 +1,4 @@
-// This file starts the goroutines of loads, and tells goroutines apart.
+// This file starts the goroutines of loads, and has the number by which a Compute knows its own.
 
 package cache
 
@@ -10,9 +10,12 @@ import (
 	"github.com/pinwheel-cache/pinwheel/internal/runner"
 )
 
-// goroutineID returns the number of the calling goroutine, with which the runtime
-// begins stack traces: "goroutine 18 [running]". It takes a microsecond, so it is only
-// for cases in which something has gone wrong already.
+// goroutineID returns the number of the calling goroutine. It takes a microsecond, so it is only
+// for a Compute that was overtaken twice.
+//
+// It depends on how the runtime begins a stack trace: "goroutine 18 [running]". No document of Go
+// promises that. If it changes, goroutineID returns 0, and nothing recognizes a Compute whose function
+// changes its own key: the function is called for ever. TestGoroutineID fails then.
 func goroutineID() uint64 {
 	var trace [64]byte
 	text := bytes.TrimPrefix(trace[:runtime.Stack(trace[:], false)], []byte("goroutine "))
@@ -21,9 +24,8 @@ func goroutineID() uint64 {
 	return id
 }
 
-// spawn starts the goroutine of a load: a new one, as a fetch may lock its thread and leave it
-// locked. If the leader is a callback, which must not wait for callbacks, the load that it waits
-// for must not wait for them either.
+// spawn starts a new goroutine for a load. None is reused, as a fetch may leave its thread locked. A
+// callback must not wait for callbacks; so if a callback starts the load, the load must not either.
 func (c *Cache[K, V]) spawn(run func()) {
 	if c.common.observers.runner != nil && runner.InCallback() {
 		runner.Go(run)
@@ -32,8 +34,8 @@ func (c *Cache[K, V]) spawn(run func()) {
 	}
 }
 
-// growStack gives a new goroutine a stack of 16 KiB at once, by the size of its own frame. To double
-// the stack step by step, with more on it at each, takes longer than a load in memory.
+// growStack gives a new goroutine a stack of 16 KiB at once, by the size of its own frame. Otherwise
+// the stack would grow and be copied several times, which takes longer than a fetch of a value in memory.
 //
 //go:noinline
 func growStack(n int) byte {

@@ -1,4 +1,4 @@
-// This file has HotKeys, and the watch that the options ask for.
+// This file has HotKeys, and makes the watch that the options HotKeys and WhatIf need.
 
 package cache
 

@@ -1,4 +1,4 @@
-// This file has instances of generic types that users inline.
+// This file makes the compiler inline methods of Cache in the programs that use it.
 
 package cache
 

@@ -1,5 +1,5 @@
-// This file has what the callers of a load do, from the first look that missed to the value: who
-// fetches, who waits, and who looks again.
+// This file has what a Take does after its first look has missed, until it has the value: whether it
+// fetches, waits for the load of another caller, or looks again. After take.go; a fetch is in run.go.
 
 package cache
 
@@ -27,7 +27,7 @@ import (
 //	  whose load may go on without it
 //	no load                                      lead
 //
-// After follow and leadBehind the caller has a result. After the two that wait for something else, it
+// After follow and leadBehind the caller has a result. After followUnlessDeleted and waitForEnd it
 // looks again.
 type duty uint8
 
@@ -51,11 +51,11 @@ type assignment[K comparable, V any] struct {
 	err     error
 }
 
-// takeSlow is Take after its first look. It does not let fetch escape: a function that
-// captures the key would be allocated, which is most of the cost of a hit.
-func (c *Cache[K, V]) takeSlow(key K, first sight, fetch func() (V, error)) (V, error) {
+// takeSlow is Take after its first look. It does not let fetch escape: otherwise a function that
+// captures the key would be allocated at each Take, which would be most of the cost of a hit.
+func (c *Cache[K, V]) takeSlow(key K, seen sight, fetch func() (V, error)) (V, error) {
 	who := c.common.loads.plainCaller()
-	if first == missInGrace {
+	if seen == missInGrace {
 		defer c.countUndecided(key, &who)
 	}
 	value, l, err := c.join(key, &who, nil)
@@ -68,14 +68,14 @@ func (c *Cache[K, V]) takeSlow(key K, first sight, fetch func() (V, error)) (V, 
 }
 
 // takeSlowCtx is TakeCtx or TakeWith after its first look, which found value.
-func (c *Cache[K, V]) takeSlowCtx(ctx context.Context, key K, first sight, value V, fetch fetcher[K, V]) (V, error) {
-	if first == hitDue {
+func (c *Cache[K, V]) takeSlowCtx(ctx context.Context, key K, seen sight, value V, fetch fetcher[K, V]) (V, error) {
+	if seen == hitDue {
 		c.renew(ctx, key, fetch)
 		return value, nil
 	}
 	who := c.common.loads.callerOf(ctx)
 	who.background, who.patient = true, c.common.time.patience > 0
-	if first == missInGrace {
+	if seen == missInGrace {
 		defer c.countUndecided(key, &who)
 	}
 	value, l, err := c.join(key, &who, fetch)
@@ -87,8 +87,8 @@ func (c *Cache[K, V]) takeSlowCtx(ctx context.Context, key K, first sight, value
 	return c.orStandIn(key, &who, value, err)
 }
 
-// renew begins a renewal of a value that the caller has found due. The renewal is skipped
-// if it would have to wait for a permit, and left to the next caller if ctx has ended.
+// renew begins a renewal of a value that the caller has found due. It skips the renewal if that would
+// have to wait for a permit, and leaves it to the next caller if ctx has ended.
 func (c *Cache[K, V]) renew(ctx context.Context, key K, fetch fetcher[K, V]) {
 	ended := ctx.Err() != nil
 	h := c.common.hasher.Hash(key)
@@ -109,7 +109,7 @@ func (c *Cache[K, V]) countUndecided(key K, who *caller) {
 		s.lock.RUnlockHit(r)
 		return
 	}
-	s.tally.missesExpired.Add(1)
+	s.tally.missExpired()
 	s.lock.RUnlockMiss(r)
 }
 
@@ -223,9 +223,9 @@ func (a *assignment[K, V]) join(l *load[K, V], own bool) {
 	a.load = l
 }
 
-// doubted reports whether a DelFunc that has begun since may pick the value of a load. A caller that
-// comes then must not get it, nor wait for a load that may hang. So it begins another one, but none
-// beside that: where DelFunc is called often, most loads are doubted.
+// doubted reports whether a DelFunc that began after the load may select its value. A caller that
+// comes then must not get the value, nor wait for a load that may hang, so it begins another load
+// beside it. But there is never a third: where DelFunc is called often, most loads are doubted.
 func (l *load[K, V]) doubted() bool { return l.filtered > 0 }
 
 // beginFor begins a load of a key that has none to share, for a caller that is to lead it. Entry i is
@@ -234,7 +234,7 @@ func (s *shard[K, V]) beginFor(a *assignment[K, V], h uint64, key K, i uint32, w
 	if !a.inGrace || !who.background {
 		a.duty, a.load = lead, s.common.newLoad(who, h, key, first)
 		if a.inGrace {
-			s.renewBy(a.load, i)
+			a.load.renew(s, i)
 		}
 		s.pending.add(a.load)
 		return

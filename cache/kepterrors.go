@@ -9,7 +9,7 @@ import (
 )
 
 // keptErrors keeps errors by the keys of any cache. It is an interface to hide the type of
-// the cache in it: each package that sees a generic type compiles all its methods anew, and
+// the cache in it: each package that sees a generic type compiles all its methods again, and
 // a package that uses one cache should not compile two.
 type keptErrors interface {
 	get(key any) error
@@ -50,8 +50,8 @@ func (c *common[K, V]) dropError(key K) {
 	}
 }
 
-// dropErrors removes all kept errors, after the shards were cleared, or all loads have got the
-// filter of a DelFunc. Loads that were under way then keep none.
+// dropErrors removes all kept errors. Before that, the shards must be cleared, or all loads get the
+// filter of a DelFunc, so that none of them keeps its error afterwards.
 func (c *common[K, V]) dropErrors() {
 	if c.negatives != nil {
 		c.negatives.clear()

@@ -1,4 +1,4 @@
-// This file has the limit of a cache, and how it changes.
+// This file has Resize and ResizeWeight, which change the limit.
 
 package cache
 
@@ -59,17 +59,19 @@ func (c *Cache[K, V]) setLimit(limit int) {
 	c.common.resizeNegatives(limit)
 }
 
-// evictSurplus evicts entries of all shards, a batch at a time, until the budget is kept.
+// evictSurplus evicts entries of all shards, at most perHold in one hold of a lock, until the budget is
+// no longer exceeded.
 func (c *Cache[K, V]) evictSurplus() {
 	for surplus := c.common.size.budget.surplus(); surplus > 0; surplus = c.common.size.budget.surplus() {
-		each := int(min(surplus/uint64(len(c.common.table.Load().shards))+1, batch))
+		each := int(min(surplus/uint64(len(c.common.table.Load().shards))+1, perHold))
 		for s := range c.common.all() {
 			c.common.observers.settle(s.evictSurplus(each))
 		}
 	}
 }
 
-// setLimited says whether the entries of the shard count against the budget.
+// setLimited says whether the entries of the shard count against the budget. When it lifts the limit,
+// the eviction order stays, for the next limit.
 func (s *shard[K, V]) setLimited(limited bool) {
 	s.lock.Lock()
 	defer s.lock.Unlock()
@@ -82,7 +84,5 @@ func (s *shard[K, V]) setLimited(limited bool) {
 		return
 	}
 	s.common.size.budget.used.Add(uint64(s.slots.len))
-	if s.turn.order == nil {
-		s.makeOrder()
-	}
+	s.makeOrder()
 }

@@ -1,5 +1,5 @@
-// This file has the lives of a shard's entries: when each is to be removed or loaded anew, beside its
-// deadline; and the ring, whose tasks are visited no later than the entries expire.
+// This file says when the entries of a shard are removed and when they are due for renewal, and has
+// the ring, which visits each entry no later than it expires. A new array about time goes here.
 //
 // The ring has a task for exactly the entries with a deadline. It visits the task no later than
 // at the first tick at or after the deadline, unless the entry is in earlier, and the driver visits the
@@ -13,22 +13,23 @@ import (
 	"time"
 
 	"github.com/pinwheel-cache/pinwheel/cache/internal/clock"
+	"github.com/pinwheel-cache/pinwheel/stats"
 	"github.com/pinwheel-cache/pinwheel/timingwheel/ring"
 )
 
-// A lives has what a shard keeps of the lives of its entries.
+// lives has what a shard knows of how long its entries live, beside their deadlines.
 type lives struct {
 	ring      *ring.Ring       // nil before the first TTL
 	caps      []int64          // deadlines by TTL, if Idle makes those of entries differ
-	due       []clock.Deadline // when they are to be loaded anew, with Refresh or Grace; see due.go
-	earlier   *earlier         // has the entries that the next tick looks at: nil without any
+	due       []clock.Deadline // when they are due for renewal, with Refresh or Grace; see due.go
+	earlier   *earlier         // the entries whose deadlines were brought forward; nil if there are none
 	nextVisit atomic.Int64     // the tick by which the ring has to be visited, or noTick
 	anchored  bool             // an entry waits to expire, in a cache with OnRemove
 }
 
-// set gives entry i, whose deadline is d, a life. It returns true if its task must be set, or set
-// anew. If the slot has a task already, of this entry or of the one it replaces, and the ring visits
-// that soon enough, the task stays as it is: expireBatch then postpones it.
+// set gives entry i, whose deadline is d, a life. It returns true if its task must be set. If the slot
+// has a task already, of this entry or of the one it replaces, and the ring visits that soon enough,
+// the task stays as it is, and expireSome postpones it.
 func (l *lives) set(i uint32, d *clock.Deadline, to life, t *timing) (setTask bool) {
 	old := d.Get()
 	d.Set(to.deadline)
@@ -47,8 +48,18 @@ func (l *lives) set(i uint32, d *clock.Deadline, to life, t *timing) (setTask bo
 	return old == clock.Never || (old < 0 || to.deadline < old) && !l.visitsBy(i, to.deadline, t)
 }
 
-// at returns the life of entry i, whose deadline is d and whose key has hash h, and which is being
-// used now.
+// outlast is set for a deadline d that is to be a later one, in a cache in which entries have no other: it
+// leaves the task as it is. It returns false, and does nothing, if that is not the case.
+func outlast(d *clock.Deadline, deadline int64) bool {
+	old := d.Get()
+	if old < 0 || deadline < old || deadline == clock.Never {
+		return false
+	}
+	d.Set(deadline)
+	return true
+}
+
+// at returns the life of entry i after a use of it now. Its deadline is d, the hash of its key h.
 func (l *lives) at(i uint32, d *clock.Deadline, h uint64, t *timing) life {
 	now := forever
 	if l.due != nil {
@@ -136,9 +147,9 @@ func (l *lives) visited(tick int64) {
 	l.nextVisit.Store(next)
 }
 
-// late reports whether the ring is late by more than a tick or two. The lock must be held,
+// behind reports whether the ring should have visited a task more than a tick or two ago. The lock must be held,
 // at least for reading.
-func (l *lives) late(now int64, t *timing) bool {
+func (l *lives) behind(now int64, t *timing) bool {
 	if l.ring == nil {
 		return false
 	}
@@ -166,15 +177,15 @@ func (l *lives) dropTasks() {
 	l.nextVisit.Store(noTick)
 }
 
-// slide postpones the end of idleness of entry i, whose deadline is d and whose key has hash h, and
-// which is being read. It returns false if another caller has found the entry expired meanwhile.
+// slide postpones when entry i, which is being read, expires by Idle. Its deadline is d, the hash of
+// its key h. It returns false if another caller has found the entry expired meanwhile.
 func (l *lives) slide(i uint32, d *clock.Deadline, h uint64, t *timing) bool {
 	return postpone(d, min(t.idleEnd(h), l.caps[i]))
 }
 
-// postpone sets a deadline, unless another caller has set a later one. For never the
-// task would have to be removed, so the deadline, 292 years from now, stays as it is. It returns
-// false if the deadline has been found passed.
+// postpone sets a deadline, unless another caller has set a later one. It does not set never, for
+// which the task would have to be removed: the old deadline is 292 years from now then. It returns
+// false if a caller has found that the deadline has passed.
 func postpone(d *clock.Deadline, deadline int64) bool {
 	for {
 		switch old := d.Get(); {
@@ -186,10 +197,10 @@ func postpone(d *clock.Deadline, deadline int64) bool {
 	}
 }
 
-// retime gives entry i, which a reader found alive and whose deadline is d, another one. It leaves the
-// ring alone: the ring visits the task as planned, and expireBatch postpones it then. If that visit
-// would be too late, the entry must be in earlier. retime returns false, and does nothing, if
-// there is no earlier yet, or the task must be set or removed, which takes the lock for writing.
+// retime gives entry i, which a reader found alive, another deadline in place of d. It leaves the ring
+// alone: the ring visits the task as planned, and expireSome postpones it then. If that visit would
+// be too late, the entry goes into earlier. retime returns false, and does nothing, if there is no
+// earlier yet, or if the task must be set or removed: that takes the lock for writing.
 func (l *lives) retime(i uint32, d *clock.Deadline, deadline int64, t *timing) bool {
 	for {
 		old := d.Get()
@@ -203,18 +214,75 @@ func (l *lives) retime(i uint32, d *clock.Deadline, deadline int64, t *timing) b
 	}
 }
 
+// mayBeEarlier reports whether markEarlier is to be called.
+func (l *lives) mayBeEarlier(old, deadline int64) bool { return l.earlier != nil || deadline < old }
+
 // markEarlier marks entry i, of n slots, if its new deadline is earlier than the old one.
 func (l *lives) markEarlier(i uint32, old, deadline int64, n int, t *timing) {
-	if l.earlier == nil {
-		l.awaitEarlier(n, t)
-	}
+	l.awaitEarlier(n, t)
 	l.earlier.mark(i, old, deadline)
 }
 
-// awaitEarlier makes earlier, for n slots, and the next tick look at it.
+// awaitEarlier makes earlier, for n slots, if there is none, and makes the next tick look at it.
 func (l *lives) awaitEarlier(n int, t *timing) {
-	l.earlier = newEarlier(n)
-	l.visitBy(t.nextTick(), t)
+	if l.earlier == nil {
+		l.earlier = newEarlier(n)
+		l.visitBy(t.nextTick(), t)
+	}
+}
+
+// passEarlier calls move for at most n of the entries in earlier. It returns done when this tick has
+// no more of them.
+func (l *lives) passEarlier(tick int64, n int, move func(i uint32)) (done bool) {
+	if l.earlier == nil || l.earlier.passed == tick {
+		return true
+	}
+	done = l.earlier.pass(tick, n, move)
+	if done && !l.earlier.any() {
+		l.earlier = nil
+	}
+	return done
+}
+
+// restartEarlier makes passEarlier begin anew.
+func (l *lives) restartEarlier() {
+	if l.earlier != nil {
+		l.earlier.next = 0
+	}
+}
+
+// moveTask makes the ring visit entry i by a deadline, if it would come later.
+func (l *lives) moveTask(i uint32, deadline int64, t *timing) {
+	if deadline != clock.Never && !l.visitsBy(i, deadline, t) {
+		l.visitBy(l.ring.Set(i, t.tickAt(deadline)), t) // perhaps at this tick, to which the ring has yet to advance
+	}
+}
+
+// any reports whether an entry may have a task.
+func (l *lives) any() bool { return l.ring != nil }
+
+// waits reports whether entry i has a task.
+func (l *lives) waits(i uint32) bool {
+	_, ok := l.ring.Due(i)
+	return ok
+}
+
+// next returns the tick by which the ring has to be visited, or noTick.
+func (l *lives) next() int64 { return l.nextVisit.Load() }
+
+// addTo adds the tasks to total.
+func (l *lives) addTo(total *stats.Snapshot) {
+	if l.ring != nil {
+		total.Expiry.Pending += l.ring.Len()
+		total.Expiry.Tombstones += l.ring.Tombstones()
+	}
+}
+
+// setDue sets when entry i is due, for a reader.
+func (l *lives) setDue(i uint32, due int64) {
+	if l.due != nil {
+		l.due[i].SetAtomic(due)
+	}
 }
 
 // resize makes room for n slots. All of earlier must have been looked at.
@@ -230,7 +298,7 @@ func (l *lives) resize(n int, t *timing) {
 	}
 }
 
-// copy copies what others keep of entry from, but for its task, for entry to.
+// copy copies what other lives have of entry from to entry to, except its task.
 func (l *lives) copy(to uint32, other *lives, from uint32) {
 	if l.caps != nil {
 		l.caps[to] = other.caps[from]
@@ -260,3 +328,6 @@ func (l *lives) drop(t *timing) {
 	l.due = nil
 	l.dropTasks()
 }
+
+// dropCaps drops what drop leaves.
+func (l *lives) dropCaps() { l.caps = nil }

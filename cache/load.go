@@ -1,5 +1,5 @@
-// This file has what a load is: who it is, its flight, its place among the loads of its shard, and
-// its result.
+// This file has the load of a key: what it loads, the flight that its callers share, its place among
+// the loads of its shard, and its result. What is true of all loads of a cache is in loading.go.
 
 package cache
 
@@ -54,12 +54,12 @@ type ident[K comparable] struct {
 // A place is that of a load among those of its shard, whose lock guards it. Only unshared and renewal
 // never change.
 type place[K comparable, V any] struct {
-	unshared bool            // the shard does not know it: the result is for one caller and not stored
+	unshared bool            // the load is not in its shard: the result is for one caller and not stored
 	renewal  bool            // the key had a value: see renewal.go
 	stale    bool            // the key was changed since: the result is not stored, and nobody joins
 	evicted  bool            // the entry was evicted since: the result is stored only if a caller waits
 	beside   bool            // it was begun beside a load that was doubted
-	filtered uint8           // how many filters it has got, also those asked already
+	filtered uint8           // how many filters it has had, also those asked already
 	filters  []*filter[K, V] // of DelFunc, asked before the value is stored
 	done     chan struct{}   // closed when the result is there; nil while nobody waits
 	newer    *load[K, V]     // neighbour in its list of loads; nil for the newest
@@ -76,6 +76,7 @@ type result[V any] struct {
 	ofBatch bool // err is that of a whole batch, which says nothing about a single key
 	weight  uint32
 	keepErr time.Duration // how long Negative keeps err; 0: not at all
+	pause   bool          // err is kept, and yet means that the load has failed: see isPause
 }
 
 // An outcome is how a fetch ended.
@@ -129,7 +130,7 @@ func (c *common[K, V]) newLoad(who *caller, h uint64, key K, first *load[K, V]) 
 		l.flight, l.member = first.flight, true
 		return l
 	}
-	l := c.shardOf(h).pending.spare.Swap(nil)
+	l := c.shardOf(h).pending.spareLoad()
 	if l == nil {
 		l = newSoleLoad[K, V]()
 	}
@@ -146,17 +147,17 @@ func (c *common[K, V]) initLoad(l *load[K, V], who *caller, h uint64, key K) {
 	l.Expire = c.time.expireAfter
 }
 
-// reuse keeps the load of a plain Take, which has ended, for the next load of its shard. It
-// does not if another goroutine may still use it: a caller that waited for it, or the one in
-// which package context watches a flight that waited for a permit.
+// reuse keeps the load of a plain Take, which has ended, as spare for the next load of its shard. It
+// does not if another goroutine may still use the load: a caller that waited for it, or one that
+// package context started to watch a flight that waited for a permit.
 func (c *common[K, V]) reuse(l *load[K, V]) {
 	if l.done != nil || l.how != returned || c.loads.rules.Limited() {
 		return
 	}
-	spare, f := &c.shardOf(l.hash).pending.spare, l.flight
+	p, f := &c.shardOf(l.hash).pending, l.flight
 	*f = flight.Flight{}
 	*l = load[K, V]{flight: f}
-	spare.Store(l)
+	p.keepSpare(l)
 }
 
 // newSoleLoad returns a load with a flight of its own, in one allocation.

@@ -92,7 +92,7 @@ func TestDividedShardKeepsOldLoads(t *testing.T) {
 				c.Del(-1)
 			}
 		}
-		for k := range 100 * crowded {
+		for k := range 100 * divideAt {
 			c.Set(k, k)
 		}
 		if len(c.allShards()) == 1 {

@@ -11,7 +11,7 @@ import (
 	"github.com/pinwheel-cache/pinwheel/stats"
 )
 
-// A loading has the options and counts of loads. It is safe for concurrent use.
+// loading has the options and counts of loads. It is safe for concurrent use.
 type loading struct {
 	cache    string                    // its name, for errors
 	rules    flight.Rules              // of Timeout and MaxLoads
@@ -56,7 +56,7 @@ func (l *loading) stats() stats.Loads {
 	}
 }
 
-// A renewals counts renewals by their result.
+// renewals counts renewals by their result.
 type renewals struct {
 	ok, failed, dropped, skipped atomic.Uint64
 }

@@ -38,8 +38,8 @@ func takers[K comparable, V any]() map[string]taker[K, V] {
 }
 
 // TestOneLoadPerVersion checks that there is one load of a key for each of its versions, which begins
-// at once beside those of before, whichever ends first, that each has its own callers only, and that
-// only the last is stored.
+// at once beside those of before, whichever ends first, that each has its own callers only, also when
+// its shard is divided, and that only the last is stored.
 func TestOneLoadPerVersion(t *testing.T) {
 	const versions = 5
 	changes := [versions - 1]func(c *cache.Cache[int, int]){
@@ -60,7 +60,10 @@ func TestOneLoadPerVersion(t *testing.T) {
 				}
 				var calls sync.WaitGroup
 				for version := range versions {
-					for range 3 {
+					for n := range 3 {
+						if n == 2 {
+							c.SplitInto(2)
+						}
 						calls.Go(func() {
 							v, err := take(t.Context(), c, 1, func(context.Context) (int, error) {
 								fetched++
@@ -88,28 +91,6 @@ func TestOneLoadPerVersion(t *testing.T) {
 			})
 		}
 	}
-}
-
-// TestCloseWaitsForOvertakenLoads checks that Close waits for loads whose key was changed,
-// and ends the context of one in the background.
-func TestCloseWaitsForOvertakenLoads(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c := cache.Must(cache.Options[int, int]{Expire: time.Hour, Refresh: 1e-9})
-		c.Set(1, 1)
-		time.Sleep(time.Second)
-		_, _ = c.TakeCtx(t.Context(), 1, func(ctx context.Context) (int, error) {
-			<-ctx.Done()
-			time.Sleep(time.Minute)
-			return 0, ctx.Err()
-		})
-		c.Del(1)
-		go c.Take(1, func() (int, error) { time.Sleep(time.Second); return 2, nil })
-		synctest.Wait()
-		began := time.Now()
-		if err := c.Close(t.Context()); err != nil || time.Since(began) != time.Minute {
-			t.Errorf("Close returned %v after %v, want the minute of the old load", err, time.Since(began))
-		}
-	})
 }
 
 // TestRenewalBesideAnOldOne checks that a value stored during a renewal is renewed when it
@@ -150,74 +131,6 @@ func TestRenewalBesideAnOldOne(t *testing.T) {
 		if r := c.Stats().Loads.Refreshes; r.OK != 1 || r.Dropped != 1 || r.Skipped != 0 {
 			t.Errorf("refreshes: %+v", r)
 		}
-	})
-}
-
-// TestTakeManyOfAKeyThatCannotBeHashed checks that the panic leaves no value behind that is
-// due and never renewed.
-func TestTakeManyOfAKeyThatCannotBeHashed(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c := cache.Must(cache.Options[any, int]{Expire: time.Hour, Refresh: 0.5})
-		c.Set(1, 1)
-		time.Sleep(45 * time.Minute)
-		func() {
-			defer func() {
-				if recover() == nil {
-					t.Error("no panic")
-				}
-			}()
-			_, _ = c.TakeMany(t.Context(), []any{1, []int{2}}, func(context.Context, []any) (map[any]int, error) {
-				t.Error("fetched")
-				return nil, nil
-			})
-		}()
-		_, _ = c.TakeCtx(t.Context(), 1, func(context.Context) (int, error) { return 2, nil })
-		synctest.Wait()
-		if v, _ := c.Peek(1); v != 2 {
-			t.Error("the value that was due is not renewed")
-		}
-	})
-}
-
-// TestSetThatEvictsBeatsALoad: in a full cache a Set during a load wins, too.
-func TestSetThatEvictsBeatsALoad(t *testing.T) {
-	c := cache.Must(cache.Options[int, int]{Limit: 1})
-	c.Set(1, 1)
-	if v, err := c.Take(2, func() (int, error) { c.Set(2, 20); return 2, nil }); v != 2 || err != nil {
-		t.Errorf("Take = %d, %v", v, err)
-	}
-	if v, ok := c.Get(2); v != 20 || !ok {
-		t.Errorf("Get = %d, %t after a Set of 20 during a load of 2", v, ok)
-	}
-}
-
-// TestCallbackFetchesInAGoroutine checks that a fetch for which OnRemove waits does not
-// wait for OnRemove, although it runs in another goroutine and removes values.
-func TestCallbackFetchesInAGoroutine(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		fetched := false
-		var c *cache.Cache[int, int]
-		c = cache.Must(cache.Options[int, int]{Workers: 1, OnRemove: func(e cache.Event[int, int]) {
-			if e.Key != 0 {
-				return
-			}
-			ctx, cancel := context.WithCancel(context.Background())
-			defer cancel()
-			_, err := c.TakeCtx(ctx, -1, func(context.Context) (int, error) {
-				for i := range 2 * cache.Backlog {
-					c.Set(1, i)
-				}
-				return 1, nil
-			})
-			fetched = err == nil
-		}})
-		c.Set(0, 0)
-		c.Del(0)
-		synctest.Wait()
-		if !fetched {
-			t.Fatal("the callback waits for itself")
-		}
-		cache.MustClose(t, c)
 	})
 }
 

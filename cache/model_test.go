@@ -72,7 +72,7 @@ func runModel(t *rapid.T, mask uint64) {
 	o := Options[int, int]{
 		Limit:   rapid.SampledFrom([]int{0, 1, 2, 7, 16, 50}).Draw(t, "limit"),
 		Expire:  rapid.SampledFrom([]time.Duration{0, 5 * time.Millisecond, time.Second, time.Hour}).Draw(t, "expire"),
-		Idle:    rapid.SampledFrom([]time.Duration{0, 300 * time.Millisecond}).Draw(t, "idle"),
+		Idle:    rapid.SampledFrom([]time.Duration{0, 300 * time.Millisecond, 5 * time.Minute}).Draw(t, "idle"),
 		Policy:  rapid.SampledFrom([]Policy{LRU, Adaptive}).Draw(t, "policy"),
 		Workers: rapid.IntRange(1, 3).Draw(t, "workers"),
 	}

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// The errors that Negative keeps are in a cache of their own. So they evict each other and
-// no values, and they expire and free their memory as values do. An error is stored and removed
+// The errors that Negative keeps are in a cache of their own. So they evict only each other, and they
+// expire and free their memory as values do. An error is stored and removed
 // under the lock of its key's shard, so that a change of the key removes the error. The locks
 // of the errors' cache come below that lock.
 

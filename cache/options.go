@@ -14,8 +14,9 @@ import (
 // entries stay until they are removed. Options do not change after New, but for Limit by
 // [Cache.Resize] and MaxWeight by [Cache.ResizeWeight].
 //
-// New refuses negative times, and positive ones under a millisecond: a unit was forgotten.
-// docs/freshness.md has pictures of Refresh, Grace, Patience and Timeout.
+// New refuses negative times, and positive ones under a millisecond, as a unit was probably forgotten.
+// https://github.com/pinwheel-cache/pinwheel/blob/main/docs/freshness.md has pictures of Refresh, Grace,
+// Patience and Timeout.
 type Options[K comparable, V any] struct {
 	// Name is what statistics call the cache; "cache" if empty. A name that is
 	// in use gets a number behind it.
@@ -49,17 +50,20 @@ type Options[K comparable, V any] struct {
 	// once. Less than 1 counts as 1. For sizes in bytes, add 100 for what an entry takes itself.
 	Weigh func(key K, value V) uint32
 
-	// Refresh has values loaded anew before they expire; 0 means never, and 0 <= Refresh < 1.
-	// The first TakeCtx, TakeWith or TakeMany after this fraction of the TTL returns the value,
-	// and runs its function in the background. Get and the plain Take never do. Jitter has its
-	// effect by the TTL. If the load fails, the value stays, and a pause follows:
-	// docs/freshness.md. With Refresh or Grace an entry takes eight more bytes.
+	// Refresh is the fraction of the TTL after which a value is renewed, before it expires; 0
+	// means never, and 0 <= Refresh < 1. The first TakeCtx, TakeWith or TakeMany after that time
+	// returns the value, and runs its function in the background: a renewal. Get and the plain
+	// Take begin none. Jitter changes the TTL, and so this time too. If a renewal fails, the value
+	// stays, and the next one begins after a pause; see
+	// https://github.com/pinwheel-cache/pinwheel/blob/main/docs/freshness.md. With Refresh or Grace
+	// an entry takes eight more bytes.
 	Refresh float64
 
-	// Grace is how long past its deadline a value may stand in, while it is loaded anew and after
+	// Grace is how long past its deadline a value may stand in, during its renewal and after
 	// loads that failed; 0 means not at all. Only the Takes return such a value, a plain Take only
 	// after a failed load. To other methods it has expired, but it takes room and counts in Len.
-	// An entry that ends by Idle has no Grace. docs/freshness.md says which call gets which value.
+	// An entry that ends by Idle has no Grace. Which call gets which value says
+	// https://github.com/pinwheel-cache/pinwheel/blob/main/docs/freshness.md.
 	Grace time.Duration
 
 	// Patience is how long a caller waits for a load before a value in Grace stands in; 0 means
@@ -67,23 +71,26 @@ type Options[K comparable, V any] struct {
 	Patience time.Duration
 
 	// Timeout is how long a load may take, with its wait for a permit of MaxLoads; 0 means for
-	// ever. Then the context of its fetch ends, with the cause [ErrTimeout], and its callers get
-	// that error. No Take waits longer for loads in all, but a plain Take always waits for its
-	// own fetch. docs/freshness.md says what becomes of a fetch that goes on.
+	// ever. After that, the context of its fetch ends, with the cause [ErrTimeout], and its callers
+	// get that error. One Take waits at most Timeout in all, but a plain Take always waits for
+	// its own fetch. What becomes of a fetch that goes on says
+	// https://github.com/pinwheel-cache/pinwheel/blob/main/docs/freshness.md.
 	Timeout time.Duration
 
 	// MaxLoads is how many fetches may run at once; 0 means no limit. Others wait in order, as
-	// long as a caller waits for them. Loads in the background are skipped instead. A Take within
-	// a fetch of the same cache, with the context of that fetch, shares its permit if none is
-	// free. A plain Take has no context: within a fetch it may wait for ever. So may two caches whose fetches take
-	// from each other, without a Timeout. See docs/freshness.md.
+	// long as a caller waits for them; renewals are skipped instead. A Take within a fetch of the
+	// same cache, with the context of that fetch, shares its permit if none is free. A plain Take
+	// within a fetch may wait for ever, as it has no context. So may fetches of two caches that
+	// take from each other, without a Timeout. See
+	// https://github.com/pinwheel-cache/pinwheel/blob/main/docs/freshness.md.
 	MaxLoads int
 
 	// Negative returns for how long to keep an error of a load, such as "no such row"; 0 and
 	// less mean not at all. Until then, or until the key is changed, the Takes return the error
 	// without a fetch; to other methods the key is absent. Jitter applies. Negative is called
 	// once per error, outside all locks, by several goroutines at once; never for errors of
-	// package context, [ErrTimeout], [ErrGoexit] or a [PanicError]. See docs/freshness.md.
+	// package context, [ErrTimeout], [ErrGoexit] or a [PanicError]. See
+	// https://github.com/pinwheel-cache/pinwheel/blob/main/docs/freshness.md.
 	Negative func(err error) time.Duration
 
 	// Policy chooses what to evict: LRU, the zero value, or Adaptive.
@@ -91,9 +98,10 @@ type Options[K comparable, V any] struct {
 
 	// OnRemove is called once for every value that leaves the cache, with the cause: after it
 	// left, outside all locks, in order for each key. It may call the cache. While 4096 events
-	// wait, callers that remove values wait too, so OnRemove must not wait for such a caller:
-	// docs/guarantees.md. A Set that replaces a value takes four to nine times as long as without
-	// OnRemove, one that evicts two to three times: it queues an event for another goroutine.
+	// wait, callers that remove values wait too, so OnRemove must not wait for such a caller; see
+	// https://github.com/pinwheel-cache/pinwheel/blob/main/docs/guarantees.md. A Set that replaces a
+	// value takes four to nine times as long as without OnRemove, one that evicts two to three
+	// times: it queues an event for another goroutine.
 	OnRemove func(Event[K, V])
 
 	// Workers is how many calls of OnRemove may run at once; 0 means runtime.GOMAXPROCS.
@@ -148,9 +156,10 @@ const (
 	LRU Policy = iota
 
 	// Adaptive evicts entries used once before those used again, as when a program scans its
-	// keys, or loops over more keys than the limit. In the 28 cases of docs/hit-ratio.md it has
-	// more hits than LRU in 20, and fewer, by less than a point, in 5. It takes six more bytes
-	// per entry. See package lru.
+	// keys, or loops over more keys than the limit. In the 28 cases of
+	// https://github.com/pinwheel-cache/pinwheel/blob/main/docs/hit-ratio.md it has more hits than LRU
+	// in 20, and fewer, by less than a point, in 5. It takes six more bytes per entry. See
+	// package lru.
 	Adaptive
 )
 

@@ -1,6 +1,8 @@
 package cache
 
 import (
+	"maps"
+	"math"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -8,12 +10,16 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestSimpleModel compares a simple cache, whose Sets use overwrite, with a map of values and
-// deadlines. TestModel needs OnRemove, and so has no simple cache.
+// TestSimpleModel compares caches without OnRemove, whose Clear drops the arrays, with a map of values
+// and deadlines. Sets of most use overwrite. TestModel needs OnRemove, and so has no such cache.
 func TestSimpleModel(t *testing.T) {
+	options := []Options[int, int]{{}, {}, {}, {Limit: 1000}, {Limit: 1000, Policy: Adaptive}, {Idle: math.MaxInt64 / 2},
+		{MaxWeight: 1000, Weigh: func(key, _ int) uint32 { return uint32(key % 4) }}} // all with room for all keys
 	rapid.Check(t, func(t *rapid.T) {
+		o := rapid.SampledFrom(options).Draw(t, "options")
+		o.Expire = time.Hour
 		rapid.SyncTest(t, func(t *rapid.T) {
-			m := &plainModel{Must(Options[int, int]{Expire: time.Hour}), map[int]modelEntry{}, 0, 0}
+			m := &plainModel{Must(o), map[int]modelEntry{}, 0, 0}
 			t.Repeat(m.actions())
 		})
 	})
@@ -54,7 +60,15 @@ func (m *plainModel) actions() map[string]func(*rapid.T) {
 				delete(m.entries, k)
 			}
 		},
-		"Clear": func(*rapid.T) { m.Clear(); clear(m.entries) },
+		"Clear": func(t *rapid.T) {
+			live, before := uint64(len(maps.Collect(m.All()))), m.Stats().Removals
+			m.Clear()
+			clear(m.entries)
+			s := m.Stats()
+			if n := s.Removals.Cleared - before.Cleared; n != live || s.Expiry.Tombstones != 0 || slotsOf(m.Cache) > minSlots*len(m.common.table.Load().shards) {
+				t.Fatalf("%d of %d cleared, %d tombstones and %d slots left", n, live, s.Expiry.Tombstones, slotsOf(m.Cache))
+			}
+		},
 		"split": func(t *rapid.T) { m.splitInto(2) },
 		"sleep": func(t *rapid.T) {
 			// Also to between two ticks, when what has expired is still there.

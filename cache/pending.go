@@ -1,8 +1,8 @@
-// This file has what is under way for the keys of a shard: loads, also the stale ones, in lists by
-// hash, and fences. Only the newest load of a key may be shared. A change of the key makes it stale, and
-// breaks the fences; then the next caller that misses begins another load. So the older ones are stale:
-// their results go to their own callers and nowhere else. The lock of the shard guards all of it, held
-// for writing; a reader may put up a fence, and take the spare load.
+// This file has the loads and fences of a shard, in lists by hash, and says what makes a load stale, so
+// that it is not stored. A change of a key makes its load stale and breaks its fences. The next caller
+// that misses begins another load. So only the newest load of a key may be shared, and the results of
+// the others go to their own callers and nowhere else. The lock of the shard, held for writing, guards
+// all of it; but a reader may put up a fence, and take the spare load.
 
 package cache
 
@@ -12,22 +12,35 @@ import (
 	"sync/atomic"
 )
 
-// A pending has the loads and fences of a shard.
+// pending has the loads and fences of a shard.
 type pending[K comparable, V any] struct {
 	loading int                        // loads under way
 	loads   *loads[K, V]               // nil before the first
-	fences  *fences                    // who must know of a change of their key; nil before the first Compute
-	spare   atomic.Pointer[load[K, V]] // for the next load; it may be of another shard
+	fences  *fences                    // of Computes, which must know of changes of their keys; nil before the first
+	spare   atomic.Pointer[load[K, V]] // an ended load, which the next one reuses; it may have been another shard's
 }
 
-// A loads has lists of loads by hash, each from the newest to the oldest. No map: most shards have one
-// load at a time, or none.
+// loads has the loads of a shard in lists by hash, each from the newest to the oldest. It is no map,
+// as most shards have one load at a time, or none.
 type loads[K comparable, V any] struct {
 	lists []*load[K, V]
 }
 
 func (all *loads[K, V]) listOf(h uint64) **load[K, V] {
 	return &all.lists[listNumber(h, len(all.lists))]
+}
+
+// any reports whether a load is under way.
+func (p *pending[K, V]) any() bool { return p.loading > 0 }
+
+// fenced reports whether there may be fences.
+func (p *pending[K, V]) fenced() bool { return p.fences != nil }
+
+// breakFences breaks the fences on keys with hash h.
+func (p *pending[K, V]) breakFences(h uint64) {
+	if p.fences != nil {
+		p.fences.breakOn(h)
+	}
 }
 
 // newest returns the newest load of a key with hash h, or nil.
@@ -92,8 +105,8 @@ func (p *pending[K, V]) setLists(n int) {
 	}
 }
 
-// all returns the loads of the shard, also the stale ones: those of a key from the newest to the
-// oldest.
+// all returns all loads of the shard, also the stale ones. Those of a key come from the newest to
+// the oldest.
 func (p *pending[K, V]) all() iter.Seq[*load[K, V]] {
 	return func(yield func(*load[K, V]) bool) {
 		for i := 0; p.loading > 0 && i < len(p.loads.lists); i++ {
@@ -108,7 +121,7 @@ func (p *pending[K, V]) all() iter.Seq[*load[K, V]] {
 
 // makeFences makes the lists of fences that the shard needs.
 func (p *pending[K, V]) makeFences() *fences {
-	if old := p.fences; old.crowded() {
+	if old := p.fences; old.needMoreLists() {
 		n := fewLists
 		if old != nil {
 			n = 4 * len(old.lists)
@@ -120,7 +133,7 @@ func (p *pending[K, V]) makeFences() *fences {
 }
 
 // change breaks the fences on a key with hash h, which is about to change, and makes its load stale.
-// Of the loads of the key only the newest may not be stale yet.
+// Only the newest load of the key can be one that is not stale yet.
 func (p *pending[K, V]) change(h uint64, key K) {
 	p.fences.breakOn(h)
 	if l := p.newest(h, key); l != nil {
@@ -128,24 +141,24 @@ func (p *pending[K, V]) change(h uint64, key K) {
 	}
 }
 
-// evict is change for a key whose entry is about to be evicted. An eviction
-// does not change the value, so a load of the key goes on; but if no caller waits for it,
-// it is not stored. A Compute finds its entry gone.
+// evict is change for a key whose entry is about to be evicted. An eviction does not change the
+// value, so a load of the key is not stale. But it is not stored if no caller waits for it. A Compute
+// needs no fence for this, as it finds its entry gone.
 func (p *pending[K, V]) evict(h uint64, key K) {
 	if l := p.newest(h, key); l != nil {
 		l.evicted = true
 	}
 }
 
-// clear is change for all keys of the shard, whose entries are about to be removed. A Compute
-// finds its entry gone.
+// clear is change for all keys of the shard, whose entries are about to be removed. It need not
+// break fences: a Compute finds its entry gone.
 func (p *pending[K, V]) clear() {
 	for l := range p.all() {
 		l.stale = true
 	}
 }
 
-// moveTo moves loads and fences to the shards to which their keys belong by now.
+// moveTo moves loads and fences to the shards in which their keys are after a division.
 func (p *pending[K, V]) moveTo(of func(h uint64) *pending[K, V]) {
 	for _, l := range slices.Backward(slices.Collect(p.all())) { // so that the newest stays the newest
 		of(l.hash).add(l)
@@ -153,3 +166,9 @@ func (p *pending[K, V]) moveTo(of func(h uint64) *pending[K, V]) {
 	p.fences.moveTo(func(h uint64) *fences { return of(h).makeFences() })
 	p.loads, p.loading, p.fences = nil, 0, nil
 }
+
+// spareLoad returns a load of before, or nil. It needs no lock.
+func (p *pending[K, V]) spareLoad() *load[K, V] { return p.spare.Swap(nil) }
+
+// keepSpare keeps a load that has ended for spareLoad. It needs no lock.
+func (p *pending[K, V]) keepSpare(l *load[K, V]) { p.spare.Store(l) }

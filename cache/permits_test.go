@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -92,47 +91,6 @@ func TestNestedLoads(t *testing.T) {
 			t.Errorf("%d, %v: is the permit free again?", v, err)
 		}
 	})
-}
-
-// TestFetchThatHasEndedLendsNoPermit checks that loads which keep the context of a fetch, for its
-// values, have a permit when that has ended: one of their own, or that of the fetch, which it began to
-// share before.
-func TestFetchThatHasEndedLendsNoPermit(t *testing.T) {
-	for name, wait := range map[string]time.Duration{"begun within the fetch": 0, "begun afterwards": 2 * time.Second} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				c := cache.Must(cache.Options[int, int]{MaxLoads: 1})
-				var running, most, fetched atomic.Int32
-				slow := func(context.Context) (int, error) {
-					most.Store(max(most.Load(), running.Add(1)))
-					time.Sleep(time.Minute)
-					running.Add(-1)
-					fetched.Add(1)
-					return 1, nil
-				}
-				var later sync.WaitGroup
-				for key := range 10 {
-					_, _ = c.TakeCtx(t.Context(), key, func(ctx context.Context) (int, error) {
-						later.Go(func() {
-							time.Sleep(wait)
-							if _, err := c.TakeCtx(context.WithoutCancel(ctx), 100+key, slow); err != nil {
-								t.Error(err)
-							}
-						})
-						time.Sleep(time.Second)
-						return 1, nil
-					})
-				}
-				later.Wait()
-				if most.Load() != 1 || fetched.Load() != 10 {
-					t.Errorf("%d fetches at once, %d in all; want 1 and 10", most.Load(), fetched.Load())
-				}
-				if got, err := c.Take(-1, func() (int, error) { return 7, nil }); got != 7 || err != nil {
-					t.Errorf("%d, %v: is the permit free again?", got, err)
-				}
-			})
-		})
-	}
 }
 
 // TestPermitsOfTwoCaches checks that Timeout ends the wait of caches that load through each other, of

@@ -156,24 +156,3 @@ func TestExpiredValueIsNotEvicted(t *testing.T) {
 		}
 	})
 }
-
-// TestHeavierValueKeepsItsEntry checks that when an entry gets a heavier value others are
-// evicted for it, although it is the next to evict.
-func TestHeavierValueKeepsItsEntry(t *testing.T) {
-	for _, p := range []Policy{LRU, Adaptive} {
-		c := Must(Options[uint64, uint64]{
-			Policy: p, MaxWeight: 4, Weigh: func(_, v uint64) uint32 { return uint32(v) },
-		})
-		for k := range uint64(4) {
-			c.Set(k, 1)
-		}
-		for k := range uint64(4) {
-			c.Set(k, 3)
-			if v, ok := c.Get(k); v != 3 || !ok {
-				t.Errorf("policy %d: key %d has %d, %v, want 3", p, k, v, ok)
-			}
-			c.Set(k+10, 1)
-			wantWhole(t, c)
-		}
-	}
-}

@@ -1,4 +1,6 @@
-// This file has how an entry leaves a shard: what is freed, counted, and told, by cause.
+// This file removes an entry from a shard. By cause it counts the removal, remembers lost keys for
+// statistics, reports to OnRemove, breaks fences and makes loads stale. A new cause of removal: first
+// event.go, then here, then stats.go.
 
 package cache
 
@@ -13,7 +15,7 @@ func (s *shard[K, V]) del(h uint64, key K) (live bool) {
 	if live = found && !s.checkExpired(i); live {
 		s.remove(i, h, Deleted)
 	} else {
-		s.change(h, key) // remove breaks those of a value that has not expired
+		s.change(h, key) // remove does not, for an entry that has expired
 		if found {
 			s.remove(i, h, s.causeOr(Deleted, i))
 		}
@@ -48,8 +50,8 @@ func (s *shard[K, V]) detach(i uint32, h uint64, cause Cause) (weight uint64) {
 	return weight
 }
 
-// noteRemoval records that entry i, whose key has hash h, is removed: in the ages, fences,
-// counts and events.
+// noteRemoval records that entry i, whose key has hash h, is removed: for ages, lost keys, kept
+// errors, fences, loads, counts and events.
 func (s *shard[K, V]) noteRemoval(i uint32, h uint64, cause Cause) {
 	e := &s.entries[i]
 	if s.noted && cause == Evicted {
@@ -57,12 +59,12 @@ func (s *shard[K, V]) noteRemoval(i uint32, h uint64, cause Cause) {
 	}
 	switch cause {
 	case Expired: // the key has had no value since the deadline, so nothing changes now
-		s.tally.lost.Add(h, lost.ByExpiry, len(s.entries))
+		s.tally.lose(h, lost.ByExpiry, len(s.entries))
 	case Evicted:
-		if s.pending.loading > 0 {
+		if s.pending.any() {
 			s.pending.evict(h, e.key)
 		}
-		s.tally.lost.Add(h, lost.ByEviction, len(s.entries))
+		s.tally.lose(h, lost.ByEviction, len(s.entries))
 	default:
 		s.change(h, e.key)
 	}
@@ -84,10 +86,10 @@ func (s *shard[K, V]) report(h uint64, e *entry[K, V], cause Cause) {
 	s.reported = true
 }
 
-// change tells all that wait for it that a key with hash h is about to change: a kept error, fences,
-// and its load.
+// change is for a key with hash h that is about to change: it drops the kept error of the key, breaks
+// its fences, and makes its load stale.
 func (s *shard[K, V]) change(h uint64, key K) {
-	if s.pending.loading > 0 || s.pending.fences != nil || s.common.negatives != nil {
+	if s.pending.any() || s.pending.fenced() || s.common.negatives != nil {
 		s.changeAny(h, key)
 	}
 }

@@ -1,4 +1,4 @@
-// This file has Restore: entries of a snapshot, as far as there is room.
+// This file has Restore, which stores the entries of a snapshot as far as there is room.
 
 package cache
 
@@ -21,11 +21,11 @@ import (
 // was saved, however clocks are set; expired entries are left out. Jitter is not applied
 // again, and Weigh is called only if the cache that was saved did not weigh.
 //
-// What the cache has stays as it is: keys with a value, also one in Grace, keys with an error that
-// Negative keeps, and keys that a refresh is about to change are left out, and no value is evicted.
-// If a Compute of a restored key is under way, its function is called again. If there is too little
-// room, the entries that would have been evicted first are left out. To choose them, a cache with a
-// Limit or MaxWeight stores the entries only when all have been read.
+// Restore changes nothing that the cache has, and evicts no value. It leaves out keys that have a
+// value, also one in Grace, keys with an error that Negative keeps, and keys whose renewal is under
+// way. If a Compute of a restored key is under way, its function is called again. If there is too
+// little room, the entries that would have been evicted first are left out. To choose them, a cache
+// with a Limit or MaxWeight stores the entries only when all have been read.
 //
 // If r has no snapshot, or one with another Schema, Restore returns an error and stores
 // nothing. If the snapshot is damaged or was cut, the error says where, and wraps
@@ -55,7 +55,7 @@ var ErrSnapshot = snapshot.ErrDamaged
 type restoration[K comparable, V any] struct {
 	cache  *Cache[K, V]
 	saved  int64            // when the snapshot was, Unix nanoseconds
-	waits  []restored[K, V] // for all to be read: those that there is room for, the coldest first
+	waits  []restored[K, V] // entries to store when all have been read, the coldest first
 	weight uint64           // of waits, in the unit of the budget
 	stored int
 }
@@ -114,7 +114,7 @@ func (r *restoration[K, V]) add(e restored[K, V]) {
 	r.fit(room)
 }
 
-// fit leaves out the entries that would be evicted first, if there is not room for all.
+// fit leaves out the coldest entries until there is room for the others.
 func (r *restoration[K, V]) fit(room uint64) {
 	for r.weight > room {
 		r.weight -= uint64(r.waits[0].Weight)
@@ -150,32 +150,32 @@ func (r *restoration[K, V]) store(e *restored[K, V]) {
 	}
 	u := update[K, V]{hash: c.common.hasher.Hash(e.key), key: e.key, value: e.value, weight: e.Weight, life: c.common.time.lifeFrom(c.common.time.clock.MustNow(), ttl)}
 	s := c.common.lock(u.hash)
-	if s.restore(&u, e.Mark) {
+	if u.restore(s, e.Mark) {
 		r.stored++
 	}
 	c.common.observers.settle(s.unlock())
 }
 
-// restore stores a value with marks, unless the key has one or a kept error, or is about to get one
-// that was loaded anew, or there is no room. It evicts nothing and affects no load.
-func (s *shard[K, V]) restore(u *update[K, V], marks uint8) (stored bool) {
+// restore stores a value with marks, unless the key has a value, a kept error or a renewal under way,
+// or there is no room. It evicts nothing and affects no load.
+func (u *update[K, V]) restore(s *shard[K, V], marks uint8) (stored bool) {
 	i, found := s.find(u.hash, u.key)
 	switch l := s.pending.current(u.hash, u.key); {
 	case s.closed, found && !s.checkGone(i), l != nil && l.renewal, s.keptError(u.key) != nil, !s.common.hasher.Reflexive(u.key):
 		return false
-	case (s.limited || s.turn.weights != nil) && !s.common.size.budget.reserve(uint64(u.weight)):
+	case (s.limited || s.common.size.weigh != nil) && !s.common.size.budget.reserve(uint64(u.weight)):
 		return false
 	}
 	if found {
 		s.remove(i, u.hash, Expired)
 	}
-	s.pending.fences.breakOn(u.hash)
+	s.pending.breakFences(u.hash)
 	i = s.insert(u.hash, u.key, u.value, u.weight)
-	s.beginLife(i, u)
+	u.beginLife(s, i)
 	for range marks {
 		s.use(i)
 	}
-	s.tally.restored++
+	s.tally.restore()
 	return true
 }
 

@@ -4,15 +4,15 @@ package cache
 
 import "math/rand/v2"
 
-// reserveFor takes from the budget what the value of u needs as a new entry or, if
+// reserve takes from the budget what the value of u needs as a new entry or, if
 // found, in place of the value of entry i. While too little is left it evicts other
-// entries of this shard, a batch at most. It returns what is still missing; the weight
+// entries of this shard, at most perHold. It returns what is still missing; the weight
 // of the evicted entries stays reserved for u.
-func (s *shard[K, V]) reserveFor(i uint32, found bool, u *update[K, V]) (missing uint64) {
+func (u *update[K, V]) reserve(s *shard[K, V], i uint32, found bool) (missing uint64) {
 	b := &s.common.size.budget
 	need := uint64(u.weight)
 	if found {
-		old := uint64(s.turn.weights[i])
+		old := uint64(s.turn.weight(i))
 		b.release(old - min(old, need))
 		need -= min(old, need)
 	}
@@ -26,7 +26,7 @@ func (s *shard[K, V]) reserveFor(i uint32, found bool, u *update[K, V]) (missing
 			u.reserved = 0
 			return 0
 		}
-		if evicted == batch {
+		if evicted == perHold {
 			break
 		}
 		if s.shouldBorrow(u.hash) && (u.making || b.making.TryLock()) {
@@ -46,8 +46,8 @@ func (s *shard[K, V]) reserveFor(i uint32, found bool, u *update[K, V]) (missing
 	return need - u.reserved
 }
 
-// shouldBorrow reports whether s, which must evict for a key with hash h, should leave that to
-// another shard with clearly more entries.
+// shouldBorrow reports whether another shard, with clearly more entries, should evict for a key with
+// hash h instead of s.
 //
 // In a cache that weighs its values, an eviction frees more than it must. The next store takes
 // the rest, in any shard. So the shards' shares of the budget drift apart, unless something
@@ -55,18 +55,18 @@ func (s *shard[K, V]) reserveFor(i uint32, found bool, u *update[K, V]) (missing
 // entries, whatever an entry weighs. It is enough to look at one other shard and, in a shard
 // with many entries, at one eviction in eight.
 func (s *shard[K, V]) shouldBorrow(h uint64) bool {
-	n := s.turn.evictable.Load()
+	n := s.turn.share()
 	t := s.common.table.Load()
 	if len(t.shards) == 1 || n > 64 && h>>20%8 != 0 {
 		return false
 	}
 	other := h + (1+h>>40%uint64(len(t.shards)-1))<<8
-	return t.of(other).turn.evictable.Load() > n+n/8+1
+	return t.of(other).turn.share() > n+n/8+1
 }
 
 // makeRoom evicts entries of other shards for u, until the weight missing is free. It goes
-// once through the shards, in groups, and evicts a batch at most from the fullest of each.
-// Then the caller tries to store u again. endMaking must follow in the end.
+// once through the shards, in groups, and evicts at most perHold entries of the fullest of each.
+// Then the caller tries to store u again. When u is stored, endMaking must follow.
 func (c *Cache[K, V]) makeRoom(u *update[K, V], missing uint64) {
 	if !u.making {
 		c.common.size.budget.release(u.reserved) // for the caller that makes room now
@@ -79,7 +79,7 @@ func (c *Cache[K, V]) makeRoom(u *update[K, V], missing uint64) {
 	t := c.common.table.Load()
 	first, others := u.hash>>8+1, uint64(len(t.shards)-1) // begins with the shard after u's own
 	for k := uint64(0); k < others && u.reserved < want; k += group {
-		t.fullest(c.common.size.weigh != nil, first+k, first+min(k+group, others)).evictFor(u, want)
+		u.evictFrom(t.fullest(c.common.size.weigh != nil, first+k, first+min(k+group, others)), want)
 	}
 }
 
@@ -96,17 +96,17 @@ func (t *table[K, V]) fullest(weighs bool, from, to uint64) *shard[K, V] {
 	}
 	fullest := &t.shards[from&mask]
 	for i := from + 1; i < to; i++ {
-		if s := &t.shards[i&mask]; s.turn.evictable.Load() > fullest.turn.evictable.Load() {
+		if s := &t.shards[i&mask]; s.turn.share() > fullest.turn.share() {
 			fullest = s
 		}
 	}
 	return fullest
 }
 
-// evictFor evicts entries, a batch at most, until the weight want is reserved for u.
-func (s *shard[K, V]) evictFor(u *update[K, V], want uint64) {
+// evictFrom evicts entries, at most perHold, until the weight want is reserved for u.
+func (u *update[K, V]) evictFrom(s *shard[K, V], want uint64) {
 	s.lock.Lock()
-	for n := 0; n < batch && s.limited && u.reserved < want; n++ {
+	for n := 0; n < perHold && s.limited && u.reserved < want; n++ {
 		i, h, cause, ok := s.victim()
 		if !ok {
 			break

@@ -1,4 +1,5 @@
-// This file runs the fetch of a load: in which goroutine, and how it ends.
+// This file runs a load, in the goroutine of the caller or another. After join.go; fetcher.go calls the
+// function of the Take, and conclude.go ends the load.
 
 package cache
 
@@ -82,20 +83,22 @@ func (c *Cache[K, V]) finish(l *load[K, V], repanic bool) {
 	}
 }
 
-// call calls fetch and then gives back its share of a permit, however fetch ends. What follows may wait
-// for a load that needs the permit: Weigh, Negative and the functions of DelFunc may call
-// one of the Takes, and so may OnRemove, for which the end of the load waits.
+// call calls fetch and then releases its share of a permit, however fetch ends. The permit must not be
+// held any longer: Weigh, Negative and the functions of DelFunc may call one of the Takes, and so may
+// OnRemove, for which the end of the load waits.
 func (l *load[K, V]) call(fetch func(context.Context, *load[K, V]), rules *flight.Rules) {
 	defer rules.Release(l.flight)
 	fetch(l.flight, l)
 }
 
-// returned does what is left to do when a fetch has returned, for one load of its batch.
+// returned weighs the value that a fetch has returned for one load of its batch, or asks Negative about
+// the error.
 func (c *Cache[K, V]) returned(l *load[K, V]) {
 	switch {
 	case l.err == nil && l.Expire >= 0 && !l.Unchanged:
 		l.weight = c.common.size.weightOf(l.key, l.value)
 	case l.err != nil && !l.ofBatch:
 		l.keepErr = c.common.loads.keepFor(l.err)
+		l.pause = l.keepErr > 0 && isPause(l.err) // asked here, as err is of the user, and no lock is held
 	}
 }

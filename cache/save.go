@@ -1,4 +1,4 @@
-// This file has Save, which writes a snapshot.
+// This file has Save, which writes the entries as a snapshot.
 
 package cache
 
@@ -47,7 +47,7 @@ func (c *Cache[K, V]) Save(w io.Writer, encode func(dst []byte, key K, value V) 
 	var entries []walked[K, V]
 	for more := true; more; {
 		more = false
-		for _, w := range walks { // a batch of each shard in turn, so that the coldest of all come first
+		for _, w := range walks { // some entries of each shard in turn, so that the coldest of all come first
 			entries = w.next(entries[:0])
 			for _, e := range entries {
 				body = c.header(e).Append(body[:0])

@@ -1,4 +1,4 @@
-// This file has SaveFile and RestoreFile: a snapshot in a file that is complete or not there.
+// This file has SaveFile and RestoreFile. A crash while saving leaves the old file, or all of the new one.
 
 package cache
 

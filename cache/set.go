@@ -1,4 +1,5 @@
-// This file has what stores: Set, GetOrSet and Swap.
+// This file has the methods that store a value: Set, GetOrSet and Swap. How a shard stores it is in
+// store.go.
 
 package cache
 
@@ -48,15 +49,15 @@ func (c *Cache[K, V]) set(key K, value V, ttl time.Duration) {
 	c.setIn(s, i, found, h, key, value, deadline)
 }
 
-// setIn is set in a simple cache if overwrite or add has refused. Shard s is locked; if found, i is
-// the entry of the key.
+// setIn is the rest of set in a simple cache after overwrite or add has returned false. Shard s is
+// locked; if found, i is the entry of the key.
 func (c *Cache[K, V]) setIn(s *shard[K, V], i uint32, found bool, h uint64, key K, value V, deadline int64) {
 	// Field by field: a literal would be made beside u and copied, which takes 9 ns.
 	var u update[K, V]
 	u.hash, u.key, u.value = h, key, value
 	u.weight = 1
 	u.life = life{deadline, deadline, clock.Never}
-	if !c.endStore(s, &u, s.putAt(i, found, &u)) {
+	if !c.endStore(s, &u, u.putAt(s, i, found)) {
 		c.putAgain(&u)
 	}
 }
@@ -65,16 +66,16 @@ func (c *Cache[K, V]) setIn(s *shard[K, V], i uint32, found bool, h uint64, key 
 func (c *Cache[K, V]) setAny(h uint64, key K, value V, ttl time.Duration) {
 	u := update[K, V]{hash: h, key: key, value: value, weight: c.common.size.weightOf(key, value), life: c.common.time.lifeOf(h, ttl)}
 	s := c.common.lock(h)
-	if !c.endStore(s, &u, s.put(&u)) {
+	if !c.endStore(s, &u, u.put(s)) {
 		c.putAgain(&u)
 	}
 	c.common.observers.settle(u.reported)
 }
 
-// putAgain goes on with a Set whose first attempt has missed room, which few do. The first one
-// stands apart, as store would call a function for it.
+// putAgain goes on with a Set whose first attempt found too little room, which is rare. Set makes the
+// first attempt itself, as store would call a function for it.
 func (c *Cache[K, V]) putAgain(u *update[K, V]) {
-	c.storeUnsettled(u, func(s *shard[K, V]) uint64 { return s.put(u) })
+	c.storeUnsettled(u, func(s *shard[K, V]) uint64 { return u.put(s) })
 }
 
 // GetOrSet returns the value of a key and true if it has one. Otherwise it stores value, as
@@ -108,7 +109,7 @@ func (c *Cache[K, V]) getOrSet(key K, value V, ttl time.Duration) (actual V, loa
 			actual, loaded = s.entries[i].value, true
 			return 0
 		}
-		return s.put(&u)
+		return u.put(s)
 	})
 	return actual, loaded
 }
@@ -126,7 +127,7 @@ func (c *Cache[K, V]) Swap(key K, value V) (old V, ok bool) {
 		} else {
 			old = none
 		}
-		return s.put(&u)
+		return u.put(s)
 	})
 	return old, ok
 }

@@ -1,4 +1,6 @@
-// This file has a shard: its parts, its lock, and how an entry is found in it.
+// This file has the shard: its entries, its lock, and how an entry is found. A value is stored by
+// store.go, and leaves by removal.go. A new array by entry goes into one of the parts: lives.go,
+// turn.go or tally.go, each with resize, copy and drop.
 
 package cache
 
@@ -11,9 +13,9 @@ import (
 	"github.com/pinwheel-cache/pinwheel/internal/index"
 )
 
-// batch is how many tasks or entries one hold of a shard's lock handles at most: some 5 µs of
-// work, or 20 if all of it comes from memory.
-const batch = 64
+// perHold is the most tasks or entries that a caller handles before it releases a shard's lock: about
+// 5 µs of work, or 20 if it must wait for memory.
+const perHold = 64
 
 // A shard is a part of the cache under a lock of its own. It is made of parallel
 // arrays: number i of each belongs to the same entry, and i is all that the
@@ -36,13 +38,13 @@ const batch = 64
 //   - The ring has a task for exactly the entries with a deadline. It visits the
 //     task no later than at the first tick at or after the deadline, unless the entry
 //     is in earlier: then the driver visits the shard no later than that.
-//   - A shard that is split has no loads and fences, and never will, and only those entries that
-//     walks have pinned, as they were.
+//   - A shard that is split has no loads and fences, and never will. It keeps its old entries, as
+//     they were, only while a walk pins it.
 type shard[K comparable, V any] struct {
 	// What a Get reads and only a change of size writes: a cache line.
 	index   index.Index
 	entries []entry[K, V]
-	marks   *eviction.Marks // of turn; nil before the first limit of any kind
+	marks   *eviction.Marks // of turn.order; nil before the first limit
 	common  *common[K, V]
 
 	lives lives
@@ -52,7 +54,7 @@ type shard[K comparable, V any] struct {
 	// of which an overwrite or an eviction changes one, are a cache line together:
 	// the only one of the shard that it takes from another processor.
 	lock     biased.Lock
-	removals [Cleared]uint64 // by cause, from Expired on
+	removals [Cleared]uint64 // by cause; Expired is the first
 
 	slots   slots
 	tally   tally
@@ -61,7 +63,7 @@ type shard[K comparable, V any] struct {
 
 	limited  bool  // entries take their weight, or 1, from the budget
 	noted    bool  // the cache has a watch or keeps ages: one check for a Set without them
-	closed   bool  // stores nothing, and begins no load to share
+	closed   bool  // it stores nothing, and its callers share no new load
 	reported bool  // an event was queued during this hold of lock
 	split    bool  // its entries are in the shards of moved
 	strain   int16 // by writes that had to wait, while the table is growing
@@ -96,15 +98,15 @@ func (s *shard[K, V]) find(h uint64, key K) (i uint32, ok bool) {
 	return 0, false
 }
 
-// findLive is find for entries that have not expired.
+// findLive is find, but does not return an entry that has expired.
 func (s *shard[K, V]) findLive(h uint64, key K) (i uint32, ok bool) {
 	i, ok = s.find(h, key)
 	return i, ok && !s.checkExpired(i)
 }
 
 // checkExpired reports whether the deadline of entry i has passed. If it has, checkExpired
-// marks the entry as dead: a reader that saw it alive just before can no longer extend it. So
-// nobody finds what another caller has missed.
+// marks the entry as dead. Then a reader that saw it alive just before can no longer extend it,
+// and nobody finds the entry after another caller has missed it.
 func (s *shard[K, V]) checkExpired(i uint32) bool {
 	return !s.common.time.clock.Far(s.entries[i].deadline.Get()) && s.markIfPassed(i)
 }
@@ -134,8 +136,8 @@ func (s *shard[K, V]) end(i uint32) int64 {
 	return s.lives.end(i, &s.entries[i].deadline, s.common.time.grace)
 }
 
-// causeOr returns the cause for which entry i is removed: Expired if its deadline and
-// Grace have passed and it only waits for the wheel, and else the one given.
+// causeOr returns why entry i is removed: Expired if its deadline and Grace have passed and the
+// wheel has yet to remove it, else cause.
 func (s *shard[K, V]) causeOr(cause Cause, i uint32) Cause {
 	if s.checkGone(i) {
 		return Expired
@@ -173,7 +175,7 @@ func (s *shard[K, V]) setLife(i uint32, l life) {
 
 // setTask makes the ring visit entry i at a tick.
 func (s *shard[K, V]) setTask(i uint32, tick int64) {
-	if s.lives.ring == nil {
+	if !s.lives.any() {
 		s.lives.makeTasks(s.common.size.ringSlots(len(s.common.table.Load().shards)), len(s.entries))
 	}
 	s.lives.setTask(i, tick, &s.common.time)
@@ -196,28 +198,15 @@ func (s *shard[K, V]) useAt(i uint32, h uint64) bool {
 // moveEarlier moves the tasks of at most n of the entries in earlier that the ring would visit too
 // late. It returns done when this tick has no more of them.
 func (s *shard[K, V]) moveEarlier(tick int64, n int) (done bool) {
-	e, t := s.lives.earlier, &s.common.time
-	if e == nil || e.passed == tick {
-		return true
-	}
-	done = e.pass(tick, n, func(i uint32) {
-		if !s.entries[i].live() {
-			return
-		}
-		if at := clock.TimeOf(s.entries[i].deadline.Get()); at != clock.Never && !s.lives.visitsBy(i, at, t) {
-			s.lives.visitBy(s.lives.ring.Set(i, t.tickAt(at)), t) // perhaps at this tick, to which the ring has yet to advance
+	return s.lives.passEarlier(tick, n, func(i uint32) {
+		if e := &s.entries[i]; e.live() {
+			s.lives.moveTask(i, clock.TimeOf(e.deadline.Get()), &s.common.time)
 		}
 	})
-	if done && !e.any() {
-		s.lives.earlier = nil
-	}
-	return done
 }
 
 // moveAllEarlier is moveEarlier for all entries, whatever this tick has passed.
 func (s *shard[K, V]) moveAllEarlier() {
-	if s.lives.earlier != nil {
-		s.lives.earlier.next = 0
-		s.moveEarlier(noTick, len(s.entries))
-	}
+	s.lives.restartEarlier()
+	s.moveEarlier(noTick, len(s.entries))
 }

@@ -38,30 +38,6 @@ func TestArraysGrowAndShrink(t *testing.T) {
 	}
 }
 
-// TestIdleRingCatchesUp checks that after a time without TTLs the first task does not pass
-// through all missed revolutions.
-func TestIdleRingCatchesUp(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c := Must(Options[int, int]{Limit: 10})
-		c.SetWithExpire(1, 1, time.Second)
-		time.Sleep(10 * time.Hour)
-		c.SetWithExpire(1, 1, time.Second)
-		if now, want := c.common.table.Load().shards[0].lives.ring.Now(), int64(10*time.Hour/c.common.time.tick); now < want-1 {
-			t.Errorf("the ring is at tick %d, want %d", now, want)
-		}
-	})
-}
-
-// TestTickAt checks that tickAt returns the first tick that is not before the deadline.
-func TestTickAt(t *testing.T) {
-	c := timing{tick: 100}
-	for deadline, want := range map[int64]int64{1: 1, 99: 1, 100: 1, 101: 2, 200: 2, 201: 3} {
-		if got := c.tickAt(deadline); got != want {
-			t.Errorf("tickAt(%d) is %d, want %d", deadline, got, want)
-		}
-	}
-}
-
 // TestStatsHoldsOneShard checks that while Stats waits for one shard the others can be
 // used.
 func TestStatsHoldsOneShard(t *testing.T) {
@@ -88,23 +64,6 @@ func TestStatsHoldsOneShard(t *testing.T) {
 	}
 	last.lock.RUnlock(r)
 	<-done
-}
-
-// TestReserveAll checks that the whole budget can be reserved, and no more.
-func TestReserveAll(t *testing.T) {
-	var b budget
-	b.max.Store(3)
-	if !b.reserve(3) || b.reserve(1) || !b.reserve(0) {
-		t.Error("want 3 of 3, and then no more")
-	}
-	b.release(2)
-	if b.reserve(3) || !b.reserve(2) {
-		t.Error("want 2 of 3 again")
-	}
-	b.max.Store(1) // by Resize
-	if b.reserve(1) || b.reserve(0) {
-		t.Error("a budget that is overdrawn has something left")
-	}
 }
 
 // TestRecordLeavesNothing checks that after a recording the cache is as before, so that

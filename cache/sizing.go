@@ -1,5 +1,5 @@
-// This file has sizes: the limit, the weights, and by them how many shards a cache needs, how many
-// slots a shard, and how many slots its ring.
+// This file decides by limit and weights how many shards a cache needs, how many slots a shard, and how
+// many slots its ring. table.go divides shards.
 
 package cache
 
@@ -19,17 +19,17 @@ const (
 	shardsPerProc = 16
 
 	// fullShard is about the most entries of a shard. So its arrays are copied in half a
-	// millisecond when it grows, and its entries move to other shards in one.
+	// millisecond when it grows, and its entries move to other shards in a millisecond.
 	fullShard = 16384
 
 	// enoughShards is the most shards of a cache with pointers, unless they would get more than
 	// four times fullShard entries. The collector follows the pointers of one shard after the
-	// other. Values that were stored one after another went to different shards, so the more
-	// shards, the fewer neighbours in memory it meets together.
+	// other, but values that are neighbours in memory went to different shards. So the more
+	// shards, the more often the collector waits for memory.
 	enoughShards = 128
 )
 
-// A sizing has the options and counts by which sizes are decided. It is safe for concurrent use.
+// sizing has the options and counts by which sizes are decided. It is safe for concurrent use.
 type sizing[K comparable, V any] struct {
 	limit  atomic.Int64      // Limit; 0 without one, or with MaxWeight
 	crowd  atomic.Int64      // shards needed for the entries, without a limit of entries
@@ -123,8 +123,8 @@ func (z *sizing[K, V]) fullSlots(shards int) int {
 	return fullShard
 }
 
-// crowds makes a larger table follow, as a shard is about to have half of its fullSlots. A
-// cache with a limit of entries has enough shards already.
+// crowds asks for a larger table, as a shard is about to have half of its fullSlots. It does nothing in
+// a cache with a limit of entries, which has enough shards already.
 func (c *common[K, V]) crowds() {
 	if c.size.limit.Load() > 0 {
 		return
@@ -162,8 +162,8 @@ const (
 	// revolution takes five times the shortest TTL of the options if that is from 1 to 100 s.
 	ringOfMany = 512
 
-	// ringOfFew is that of a shard with fewer entries than fewEntries, where memory counts
-	// for more than a few more visits of each entry. A TTL of the options fits, as it is a
+	// ringOfFew is for a shard with fewer than fewEntries entries, where memory matters
+	// more than a few more visits of each entry. A TTL of the options fits, as it is a
 	// hundred ticks. If it is longer than 100 s, two visits are enough up to four hours.
 	ringOfFew  = 128
 	fewEntries = mostPerShard

@@ -11,7 +11,7 @@ import (
 	"github.com/pinwheel-cache/pinwheel/cache/internal/clock"
 )
 
-// A slots says which slots of a shard are free.
+// slots says which slots of a shard are free.
 type slots struct {
 	free uint32       // the first free slot; the others follow from it
 	pins atomic.Int32 // walks under way, during which slot numbers stay
@@ -19,9 +19,12 @@ type slots struct {
 }
 
 const (
-	freeSlots = math.MinInt64 // a deadline from here on is none: it says which slot is the next free one
-	unused    = 0             // the slot is free, and so are all that follow
+	freeSlots = math.MinInt64 // the deadline of a free slot is freeSlots plus the next free slot
+	unused    = 0             // the deadline of a slot that is free, as are all that follow
 )
+
+// next returns the slot that claim takes.
+func (s *slots) next() uint32 { return s.free }
 
 // claim takes the first free slot, whose deadline is d, for an entry without a deadline.
 func (s *slots) claim(d *clock.Deadline) {
@@ -50,9 +53,27 @@ func (*slots) after(i uint32, d *clock.Deadline) uint32 {
 	return i + 1
 }
 
-// canShrink reports whether so many slots are too many, and may be moved.
+// reset makes all slots that are in no list free: those from first on.
+func (s *slots) reset(first int) { s.free = uint32(first) }
+
+// pin keeps the entries in their slots until unpin. A reader may call it.
+func (s *slots) pin() { s.pins.Add(1) }
+
+// unpin ends a pin, and reports whether it was the last one. It needs no lock.
+func (s *slots) unpin() bool { return s.pins.Add(-1) == 0 }
+
+// pinned reports whether entries must stay in their slots.
+func (s *slots) pinned() bool { return s.pins.Load() != 0 }
+
+// clear notes that there are no entries any more. The free slots are not linked.
+func (s *slots) clear() { s.len = 0 }
+
+// drop forgets all entries.
+func (s *slots) drop() { s.free, s.len = 0, 0 }
+
+// canShrink reports whether a shard with so many slots should get fewer, and entries may be moved.
 func (s *slots) canShrink(all int) bool {
-	return all > minSlots && s.len <= all/sparse && s.pins.Load() == 0
+	return all > minSlots && s.len <= all/sparse && !s.pinned()
 }
 
 const (
@@ -64,7 +85,7 @@ const (
 	sparse = 4
 )
 
-// resized returns an array of n elements that begins as another does.
+// resized returns an array of n elements that begins with those of old.
 func resized[T any](old []T, n int) []T {
 	a := make([]T, n)
 	copy(a, old)

@@ -22,11 +22,11 @@ func TestTableGrows(t *testing.T) {
 	}
 	for _, limit := range []int{0, 2 * perShard, 1 << 20} {
 		c := Must(Options[int, int]{Limit: limit})
-		fill(c, crowded)
+		fill(c, divideAt)
 		if n := shards(c); n != 1 {
 			t.Errorf("limit %d: %d shards for few entries", limit, n)
 		}
-		fill(c, crowded+1)
+		fill(c, divideAt+1)
 		if n, want := shards(c), min(c.common.size.wanted(), spread); n != want || n < 2 {
 			t.Errorf("limit %d: %d shards for many entries, want %d", limit, n, want)
 		}
@@ -101,16 +101,16 @@ func TestTableGrowsUnderContention(t *testing.T) {
 		s.lock.Unlock()
 		<-done
 	}
-	for range 2 * strained / wait {
+	for range 2 * strained / waitStrain {
 		waitOnce()
-		for range wait {
+		for range waitStrain {
 			c.Set(1, 1)
 		}
 	}
 	if s.split {
 		t.Error("the table has grown though writers seldom wait")
 	}
-	for range strained/wait + 1 {
+	for range strained/waitStrain + 1 {
 		if !s.split {
 			waitOnce()
 		}
@@ -242,7 +242,7 @@ func TestTickWhileAShardIsDivided(t *testing.T) {
 		c := Must(Options[int, int]{Expire: minTTL})
 		c.common.time.driver.working.Lock() // so that what has expired stays
 		first := c.common.table.Load()
-		for k := range crowded {
+		for k := range divideAt {
 			c.Set(k, k)
 		}
 		time.Sleep(3 * c.common.time.tick)
@@ -259,7 +259,7 @@ func TestTickWhileAShardIsDivided(t *testing.T) {
 		for !began.Load() {
 			runtime.Gosched()
 		}
-		c.Set(crowded, 0)
+		c.Set(divideAt, 0)
 		done.Store(true)
 		ticks.Wait()
 		c.common.time.driver.working.Unlock()

@@ -1,4 +1,4 @@
-// This file adds up what Stats and the page show.
+// This file adds up what Stats and the page of package stats show, and registers the cache there.
 
 package cache
 
@@ -53,21 +53,26 @@ func (c *Cache[K, V]) counted() stats.Snapshot {
 	if c.common.size.weigh != nil {
 		total.Weight, total.MaxWeight = c.common.size.budget.used.Load(), c.common.size.budget.max.Load()
 	}
-	now := c.common.time.clock.Now()
-	for s := range c.common.all() {
-		s.lock.Lock()
-		s.addTo(&total)
-		stuck := s.pending.loading > 0 || s.lives.late(now, &s.common.time)
-		s.lock.Unlock()
-		if stuck {
-			r := s.lock.RLock() // for reading: when a database or callbacks hang, this takes long
-			s.addStuck(&total, now)
-			s.lock.RUnlock(r)
-		}
-	}
+	c.addShards(&total)
 	// Every value stored was removed or is an entry.
 	total.Sets += uint64(total.Entries) - total.Restored
 	return total
+}
+
+// addShards adds the counts of the shards to total.
+func (c *Cache[K, V]) addShards(total *stats.Snapshot) {
+	now := c.common.time.clock.Now()
+	for s := range c.common.all() {
+		s.lock.Lock()
+		s.addTo(total)
+		stuck := s.pending.any() || s.lives.behind(now, &s.common.time)
+		s.lock.Unlock()
+		if stuck {
+			r := s.lock.RLock() // for reading: when a database or callbacks hang, this takes long
+			s.addStuck(total, now)
+			s.lock.RUnlock(r)
+		}
+	}
 }
 
 // addStuck adds the loads that run, and the entries whose removal is late. The lock must
@@ -79,7 +84,7 @@ func (s *shard[K, V]) addStuck(total *stats.Snapshot, now int64) {
 		}
 		total.Loads.Oldest = max(total.Loads.Oldest, time.Duration(now-l.began))
 	}
-	if s.lives.late(now, &s.common.time) {
+	if s.lives.behind(now, &s.common.time) {
 		total.Expiry.Overdue += s.overdue(now)
 	}
 }
@@ -88,7 +93,7 @@ func (s *shard[K, V]) addStuck(total *stats.Snapshot, now int64) {
 // at least for reading.
 func (s *shard[K, V]) overdue(now int64) (n int) {
 	for i := range s.entries {
-		if _, ok := s.lives.ring.Due(uint32(i)); ok && s.end(uint32(i)) <= now {
+		if s.lives.waits(uint32(i)) && s.end(uint32(i)) <= now {
 			n++
 		}
 	}
@@ -111,10 +116,7 @@ func (s *shard[K, V]) addTo(total *stats.Snapshot) {
 	total.Removals.Deleted += removed(Deleted)
 	total.Removals.Replaced += removed(Replaced)
 	total.Removals.Cleared += removed(Cleared)
-	if s.lives.ring != nil {
-		total.Expiry.Pending += s.lives.ring.Len()
-		total.Expiry.Tombstones += s.lives.ring.Tombstones()
-	}
+	s.lives.addTo(total)
 }
 
 // register adds the cache to the statistics of the process, without keeping it alive.
@@ -134,59 +136,63 @@ var errGone = errors.New("cache: the cache was garbage-collected: keep a referen
 
 // sourceOf returns the functions by which package stats reads a cache. They do not keep the
 // cache alive.
-func sourceOf[K comparable, V any](w weak.Pointer[Cache[K, V]]) sources.Cache[stats.Snapshot] {
-	source := sources.Cache[stats.Snapshot]{
-		Snapshot: func() (s stats.Snapshot, alive bool) {
-			if c := w.Value(); c != nil {
-				return c.Stats(), true
-			}
-			return s, false
-		},
-		PurgeAll: func() (removed int) {
-			if c := w.Value(); c != nil {
-				removed = c.Len()
-				c.Clear()
-			}
-			return removed
-		},
+func sourceOf[K comparable, V any](w weak.Pointer[Cache[K, V]]) (source sources.Cache[stats.Snapshot]) {
+	use := func(f func(c *Cache[K, V])) (alive bool) {
+		c := w.Value()
+		if c != nil {
+			f(c)
+		}
+		return c != nil
+	}
+	source.Snapshot = func() (s stats.Snapshot, alive bool) {
+		alive = use(func(c *Cache[K, V]) { s = c.Stats() })
+		return s, alive
+	}
+	source.PurgeAll = func() (removed int) {
+		use(func(c *Cache[K, V]) {
+			removed = c.Len()
+			c.Clear()
+		})
+		return removed
 	}
 	source.LastError = func() (at time.Time, err error) {
-		if c := w.Value(); c != nil {
+		use(func(c *Cache[K, V]) {
 			if failed := c.common.loads.lastFailed.Load(); failed != nil {
-				return failed.at, failed.err
+				at, err = failed.at, failed.err
 			}
-		}
-		return at, nil
+		})
+		return at, err
 	}
 	source.Record = func(ctx context.Context, out io.Writer, oneIn int) error {
-		if c := w.Value(); c != nil {
-			return c.Record(ctx, out, oneIn)
-		}
-		return errGone
+		err := errGone
+		use(func(c *Cache[K, V]) { err = c.Record(ctx, out, oneIn) })
+		return err
 	}
 	if watch := w.Value().common.watch.Load(); watch != nil && watch.hot != nil {
-		source.HotKeys = func() []sources.HotKey {
-			if c := w.Value(); c != nil {
-				return c.hotKeysAsText()
-			}
-			return nil
+		source.HotKeys = func() (keys []sources.HotKey) {
+			use(func(c *Cache[K, V]) { keys = c.hotKeysAsText() })
+			return keys
 		}
 	}
 	if reflect.TypeFor[K]().Kind() == reflect.String {
 		source.PurgePrefix = func(prefix string) (removed int) {
-			if c := w.Value(); c != nil {
-				removed = c.DelFunc(func(key K, _ V) bool { return strings.HasPrefix(reflect.ValueOf(key).String(), prefix) })
-			}
+			starts := func(key K, _ V) bool { return strings.HasPrefix(reflect.ValueOf(key).String(), prefix) }
+			use(func(c *Cache[K, V]) { removed = c.DelFunc(starts) })
 			return removed
 		}
 	}
 	if parse := keytext.Parser[K](); parse != nil {
 		source.Purge = func(text string) (removed int, err error) {
 			key, err := parse(text)
-			if c := w.Value(); err == nil && c != nil && c.Del(key) {
-				removed = 1
+			if err != nil {
+				return 0, err
 			}
-			return removed, err
+			use(func(c *Cache[K, V]) {
+				if c.Del(key) {
+					removed = 1
+				}
+			})
+			return removed, nil
 		}
 	}
 	return source

@@ -1,4 +1,5 @@
-// This file has how a value is stored in a shard.
+// This file stores a value in a shard, for Set, Compute and loads. It comes after set.go, compute.go
+// and conclude.go; room.go makes room where it is missing.
 
 package cache
 
@@ -15,7 +16,7 @@ type update[K comparable, V any] struct {
 
 	reserved uint64 // of the budget, by evictions for this value
 	making   bool   // the caller makes room, and holds budget.making
-	reported bool   // events were queued: settle must follow
+	reported bool   // events were queued, so settle must follow
 }
 
 // store stores u, in one attempt or more. Each attempt runs with the shard of u locked: it
@@ -51,13 +52,13 @@ func (c *Cache[K, V]) endStore(s *shard[K, V], u *update[K, V], missing uint64) 
 // put stores a value and makes the loads of its key stale. If the cache has too little room,
 // and this shard has nothing left to evict, it stores nothing and returns how much is
 // missing.
-func (s *shard[K, V]) put(u *update[K, V]) (missing uint64) {
+func (u *update[K, V]) put(s *shard[K, V]) (missing uint64) {
 	i, found := s.find(u.hash, u.key)
-	return s.putAt(i, found, u)
+	return u.putAt(s, i, found)
 }
 
 // putAt is put after find: if found, i is the entry of the key.
-func (s *shard[K, V]) putAt(i uint32, found bool, u *update[K, V]) (missing uint64) {
+func (u *update[K, V]) putAt(s *shard[K, V], i uint32, found bool) (missing uint64) {
 	s.change(u.hash, u.key)
 	if s.closed || !s.common.hasher.Reflexive(u.key) {
 		return 0
@@ -67,11 +68,11 @@ func (s *shard[K, V]) putAt(i uint32, found bool, u *update[K, V]) (missing uint
 		found = false
 	}
 	if s.common.size.weigh != nil {
-		return s.putWeighed(i, found, u)
+		return u.putWeighed(s, i, found)
 	}
 	switch {
 	case found:
-		s.replace(i, u)
+		u.replace(s, i)
 	case s.limited && u.reserved > 0:
 		u.reserved--
 		i = s.insert(u.hash, u.key, u.value, 1)
@@ -80,10 +81,13 @@ func (s *shard[K, V]) putAt(i uint32, found bool, u *update[K, V]) (missing uint
 			return 1
 		}
 		i = s.takeOver(u.hash, u.key, u.value)
+		if !s.noted && s.common.simple && outlast(&s.entries[i].deadline, u.life.deadline) {
+			return 0
+		}
 	default:
 		i = s.insert(u.hash, u.key, u.value, 1)
 	}
-	s.beginLife(i, u)
+	u.beginLife(s, i)
 	return 0
 }
 
@@ -96,30 +100,32 @@ func (s *shard[K, V]) takeOver(h uint64, key K, value V) uint32 {
 	s.noteRemoval(i, old, cause)
 	s.index.Remove(old, i)
 	s.index.Insert(h, i)
-	s.tally.lost.Forget(h)
-	s.turn.order.Replace(i, h)
+	s.tally.found(h)
+	s.turn.replace(i, h)
 	e.key, e.value = key, value
 	return i
 }
 
 // add stores a value for a key that has no entry, for a Set in a simple cache. It returns false,
-// and changes nothing, if that affects more than the entry, the one that it evicts, and fences.
+// and changes nothing, if it would have to do more than evict an entry and break fences.
 func (s *shard[K, V]) add(h uint64, key K, value V, deadline int64) bool {
-	if s.closed || s.noted || s.pending.loading > 0 || !s.common.hasher.Reflexive(key) {
+	if s.closed || s.noted || s.pending.any() || !s.common.hasher.Reflexive(key) {
 		return false
 	}
 	var i uint32
 	switch {
 	case s.limited && s.common.size.budget.full() && s.slots.len > 0:
 		i = s.takeOver(h, key, value)
+		if outlast(&s.entries[i].deadline, deadline) {
+			s.pending.breakFences(h)
+			return true
+		}
 	case !s.limited || s.common.size.budget.reserve(1):
 		i = s.insert(h, key, value, 1)
 	default: // other shards must make room
 		return false
 	}
-	if s.pending.fences != nil {
-		s.pending.fences.breakOn(h)
-	}
+	s.pending.breakFences(h)
 	if t := &s.common.time; s.lives.set(i, &s.entries[i].deadline, life{deadline, deadline, clock.Never}, t) { // setLife, inlined
 		s.setTask(i, t.tickAt(deadline))
 	}
@@ -132,13 +138,13 @@ func (s *shard[K, V]) insert(h uint64, key K, value V, weight uint32) uint32 {
 	e := &s.entries[i]
 	e.key, e.value = key, value
 	s.index.Insert(h, i)
-	s.tally.lost.Forget(h)
+	s.tally.found(h)
 	s.turn.insert(i, h, weight)
 	return i
 }
 
 // replace replaces the value of entry i, which has not expired or is in Grace.
-func (s *shard[K, V]) replace(i uint32, u *update[K, V]) {
+func (u *update[K, V]) replace(s *shard[K, V], i uint32) {
 	e := &s.entries[i]
 	s.countRemoval(u.hash, e, Replaced)
 	e.value = u.value
@@ -146,28 +152,28 @@ func (s *shard[K, V]) replace(i uint32, u *update[K, V]) {
 }
 
 // putWeighed is put in a cache that weighs its values. If found, i is the entry of the key.
-func (s *shard[K, V]) putWeighed(i uint32, found bool, u *update[K, V]) (missing uint64) {
+func (u *update[K, V]) putWeighed(s *shard[K, V], i uint32, found bool) (missing uint64) {
 	if s.common.size.tooHeavy(u.weight) {
-		s.refuse(i, found, u)
+		u.refuse(s, i, found)
 		return 0
 	}
-	if missing := s.reserveFor(i, found, u); missing > 0 {
+	if missing := u.reserve(s, i, found); missing > 0 {
 		return missing
 	}
 	if found {
-		s.replace(i, u)
+		u.replace(s, i)
 		s.turn.reweigh(i, u.weight)
 	} else {
 		i = s.insert(u.hash, u.key, u.value, u.weight)
 	}
-	s.beginLife(i, u)
+	u.beginLife(s, i)
 	s.maybeShrink() // one heavy value can evict many
 	return 0
 }
 
 // refuse is put of a value that is heavier than MaxWeight: it replaces the old value, which
 // is entry i if found, and is evicted itself.
-func (s *shard[K, V]) refuse(i uint32, found bool, u *update[K, V]) {
+func (u *update[K, V]) refuse(s *shard[K, V], i uint32, found bool) {
 	if found {
 		s.remove(i, u.hash, Replaced)
 	}
@@ -175,25 +181,25 @@ func (s *shard[K, V]) refuse(i uint32, found bool, u *update[K, V]) {
 }
 
 // beginLife begins the life of a value that was stored in entry i.
-func (s *shard[K, V]) beginLife(i uint32, u *update[K, V]) {
+func (u *update[K, V]) beginLife(s *shard[K, V], i uint32) {
 	if t := &s.common.time; s.lives.set(i, &s.entries[i].deadline, u.life, t) { // setLife, inlined
 		s.setTask(i, t.tickAt(u.life.deadline))
 	}
 	if s.noted {
-		s.note(i, u)
+		u.note(s, i)
 	}
 }
 
 // note records that entry i has a new value: for its age, and for the watch.
-func (s *shard[K, V]) note(i uint32, u *update[K, V]) {
+func (u *update[K, V]) note(s *shard[K, V], i uint32) {
 	s.tally.store(i, &s.common.time.clock)
 	s.common.stored(u)
 }
 
 // overwrite gives entry i, whose key has hash h, another value and deadline, for a Set in a
-// simple cache. It returns false, and changes nothing, if that affects more than the entry and
-// fences: its task, loads, ages or the watch. It need not check closed: a closed shard is empty, or
-// soon will be.
+// simple cache. It returns false, and changes nothing, if it would have to do more than that and break
+// fences: for its task, loads, ages or the watch. It need not check closed, as a closed shard is
+// empty, or soon will be.
 func (s *shard[K, V]) overwrite(h uint64, i uint32, value V, deadline int64) bool {
 	e := &s.entries[i]
 	old, c := e.deadline.Get(), s.common
@@ -202,17 +208,15 @@ func (s *shard[K, V]) overwrite(h uint64, i uint32, value V, deadline int64) boo
 		return false
 	case (old == clock.Never) != (deadline == clock.Never): // a task must be set or removed
 		return false
-	case s.noted, s.pending.loading > 0:
+	case s.noted, s.pending.any():
 		return false
 	}
-	if s.pending.fences != nil {
-		s.pending.fences.breakOn(h)
-	}
+	s.pending.breakFences(h)
 	e.value = value
 	e.deadline.Set(deadline)
 	s.use(i)
 	s.removals[Replaced-Expired]++
-	if s.lives.earlier != nil || deadline < old {
+	if s.lives.mayBeEarlier(old, deadline) {
 		s.lives.markEarlier(i, old, deadline, len(s.entries), &c.time)
 	}
 	return true

@@ -1,5 +1,5 @@
-// This file has the table of shards: which one a key is in, and how shards are divided when there
-// are more entries than before.
+// This file has the table of shards. It says which shard a key is in, and divides shards as the cache
+// grows; sizing.go decides when.
 
 package cache
 
@@ -7,7 +7,6 @@ import (
 	"iter"
 	"sync/atomic"
 
-	"github.com/pinwheel-cache/pinwheel/cache/internal/clock"
 	"github.com/pinwheel-cache/pinwheel/internal/biased"
 	"github.com/pinwheel-cache/pinwheel/internal/index"
 )
@@ -40,7 +39,7 @@ func (c *common[K, V]) newTable(n int) *table[K, V] {
 	for i := range t.shards {
 		s := &t.shards[i]
 		s.common = c
-		s.lives.nextVisit.Store(noTick)
+		s.lives.dropTasks()
 		s.index = index.New(0)
 	}
 	t.growing.Store(n < c.size.wanted())
@@ -81,7 +80,8 @@ func (c *common[K, V]) lock(h uint64) *shard[K, V] {
 // rlock locks the shard of a key with hash h for reading.
 func (c *common[K, V]) rlock(h uint64) (*shard[K, V], biased.Reader) { return c.table.Load().rlock(h) }
 
-// rlock is common.rlock from a table on: for who holds the lock of a shard of the one before.
+// rlock is common.rlock that begins with table t: for a caller that holds the lock of a shard of the
+// table before t.
 func (t *table[K, V]) rlock(h uint64) (*shard[K, V], biased.Reader) {
 	s := t.of(h)
 	r := s.lock.RLock()
@@ -93,11 +93,11 @@ func (t *table[K, V]) rlock(h uint64) (*shard[K, V], biased.Reader) {
 	return s, r
 }
 
-// all returns an iterator over the shards: while entries move to a larger table, over those that
-// have not been divided yet, and those into which others were. It holds shape, so no shard is
+// all returns an iterator over the shards. While entries move to a larger table, these are the shards
+// that are not divided yet, and those that others were divided into. It holds shape, so no shard is
 // divided until the loop ends. The body of the loop may begin another walk, as no writer waits for
-// shape. It calls no function of the user (see pinned), but Clear, DelExpired and Resize wait in it for
-// OnRemove to catch up.
+// shape. It must call no function of the user (see pinned), but Clear, DelExpired and Resize wait in
+// it for OnRemove to catch up.
 func (c *common[K, V]) all() iter.Seq[*shard[K, V]] { return c.part(0, 1) }
 
 // part is all for one of so many parts of the keys. parts is not more than the shards of a table.
@@ -132,28 +132,28 @@ func (c *common[K, V]) growOn() {
 }
 
 const (
-	// crowded bounds the entries of a shard while its table is growing.
-	crowded = 256
+	// divideAt is how many entries a shard may have before it is divided, while its table is growing.
+	divideAt = 256
 
 	// spread is into how many shards one is divided, if the cache needs as many.
 	spread = 32
 
-	// A write that must wait for another one strains a shard by wait, and any other write
-	// relieves it by one. So a shard is strained if more than one write in seventeen waits
-	// for some time.
-	wait     = 16
-	strained = 1024
+	// A write that must wait for another one adds waitStrain to the strain of a shard, and any
+	// other write takes one off. So a shard becomes strained if for some time more than one write
+	// in seventeen waits.
+	waitStrain = 16
+	strained   = 1024
 )
 
-// lockGrowing locks a shard of a table that is growing for writing, unless it is crowded
-// or strained: then it returns false, and a larger table should follow.
+// lockGrowing locks a shard of a growing table for writing. It returns false, without the lock, if the
+// shard has divideAt entries or is strained: then a larger table should follow.
 func (s *shard[K, V]) lockGrowing() (locked bool) {
 	if s.lock.LockContended() {
-		s.strain += wait
+		s.strain += waitStrain
 	} else if s.strain > 0 {
 		s.strain--
 	}
-	if s.split || s.slots.len >= crowded || s.strain >= strained {
+	if s.split || s.slots.len >= divideAt || s.strain >= strained {
 		s.lock.Unlock()
 		return false
 	}
@@ -186,104 +186,13 @@ func (c *common[K, V]) enlarge(t *table[K, V]) {
 // replaces t. shape must be held for writing.
 func (c *common[K, V]) divideNext(t *table[K, V]) {
 	larger, step := t.larger.Load(), len(t.shards)
-	t.shards[t.divided].divide(larger, t.divided, step)
+	d := division[K, V]{&t.shards[t.divided], larger, t.divided, step}
+	d.run()
 	// A tick that looked at the shards of t meanwhile has not seen the new ones.
 	for i := t.divided; i < len(larger.shards); i += step {
-		c.time.wakeBy(larger.shards[i].lives.nextVisit.Load())
+		c.time.wakeBy(larger.shards[i].lives.next())
 	}
 	if t.divided++; t.divided == step {
 		c.table.Store(larger)
 	}
-}
-
-// divide moves the entries of a shard, in one hold of its lock, to the shards of a larger
-// table to which its keys belong: every step-th from number first on. No other caller sees
-// those until then. They get the entries in the order in which they would be evicted, with
-// all their state. A caller that finds the shard split goes on in the larger table.
-func (s *shard[K, V]) divide(larger *table[K, V], first, step int) {
-	s.lock.Lock()
-	defer s.lock.Unlock()
-	hashes := make([]uint64, len(s.entries))
-	sizes := make([]int, len(larger.shards)/step)
-	for i := range s.entries {
-		if e := &s.entries[i]; e.live() {
-			hashes[i] = s.common.hasher.Hash(e.key)
-			sizes[larger.number(hashes[i])/step]++
-		}
-	}
-	for i := first; i < len(larger.shards); i += step {
-		larger.shards[i].lock.Lock()
-		defer larger.shards[i].lock.Unlock()
-		larger.shards[i].inherit(s, sizes[i/step], len(larger.shards))
-	}
-	move := func(i uint32) { larger.of(hashes[i]).adopt(s, i, hashes[i]) }
-	if s.turn.order != nil {
-		for i := range s.turn.order.All() {
-			move(i)
-		}
-	} else {
-		for i := range s.entries {
-			if s.entries[i].live() {
-				move(uint32(i))
-			}
-		}
-	}
-	s.pending.moveTo(func(h uint64) *pending[K, V] { return &larger.of(h).pending })
-	larger.shards[first].inheritCounts(s)
-	s.giveUp(larger)
-}
-
-// inherit gives s the settings of a shard that is being split, and room for n of its
-// entries. s is one of so many shards.
-func (s *shard[K, V]) inherit(from *shard[K, V], n, shards int) {
-	s.limited, s.noted, s.closed = from.limited, from.noted, from.closed
-	if n > 0 {
-		s.setSlots(max(n, minSlots))
-	}
-	if n > 0 && from.lives.ring != nil {
-		s.lives.makeTasks(s.common.size.ringSlots(shards), len(s.entries))
-	}
-	s.marks = s.turn.split(&from.turn, len(s.entries))
-}
-
-// adopt copies entry j of a shard that is being split, whose key has hash h.
-func (s *shard[K, V]) adopt(from *shard[K, V], j uint32, h uint64) {
-	i := s.claimSlot()
-	s.copyEntry(i, from, j)
-	s.index.Insert(h, i)
-	s.turn.adopt(i, &from.turn, j)
-	switch deadline := s.entries[i].deadline.Get(); {
-	case deadline == clock.Never:
-	case deadline < 0: // dead: the next tick removes it
-		s.setTask(i, s.common.time.nextTick())
-	default:
-		s.setTask(i, s.common.time.tickAt(deadline))
-	}
-}
-
-// inheritCounts takes over the counts of a shard. Both locks must be held for writing.
-func (s *shard[K, V]) inheritCounts(from *shard[K, V]) {
-	s.lock.Count(from.lock.Counts())
-	s.tally.inherit(&from.tally)
-	s.removals = from.removals
-}
-
-// giveUp empties a shard, except for the table to which its entries moved, and what walks need that
-// have pinned it.
-func (s *shard[K, V]) giveUp(larger *table[K, V]) {
-	s.split, s.moved = true, larger
-	s.index, s.slots.len, s.slots.free = index.New(0), 0, 0
-	s.marks, s.limited = nil, false
-	s.lives.drop(&s.common.time)
-	s.tally.drop()
-	s.turn.evictable.Store(0)
-	if s.slots.pins.Load() == 0 {
-		s.forget()
-	}
-}
-
-// forget drops what a shard that was divided kept for walks.
-func (s *shard[K, V]) forget() {
-	s.entries, s.lives.caps = nil, nil
-	s.turn.drop()
 }

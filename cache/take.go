@@ -1,4 +1,5 @@
-// This file has the Takes of one key: Take, TakeCtx, TakeWith, and last TakeMissed.
+// This file has the Takes of one key: Take, TakeCtx, TakeWith and TakeMissed. From a miss to the stored
+// value: here, then join.go, run.go, conclude.go and store.go.
 
 package cache
 
@@ -10,8 +11,8 @@ import "context"
 // There is one fetch per key at a time, for the same version of the key: callers that come
 // while it runs get its result. A fetch never undoes a later change: after a Set, Del, Clear
 // or Compute of the key its result goes to the callers it has and is not stored. A caller
-// that comes later fetches anew at once, beside the old fetch; so it does after a DelFunc, which
-// may select what the old one will bring.
+// that comes later begins its own fetch at once, beside the old one. So it does after a DelFunc, which
+// may select the value of the old fetch.
 //
 // Take returns the error of fetch as it is, and keeps it only if Negative says so. A panic
 // or [runtime.Goexit] of fetch ends the caller that ran it in the same way; the others get
@@ -22,11 +23,11 @@ import "context"
 // waiting.
 func (c *Cache[K, V]) Take(key K, fetch func() (V, error)) (V, error) {
 	checkFunction(fetch == nil, "fetch of Take")
-	value, first := c.see(key, false)
-	if first == hit {
+	value, seen := c.see(key, false)
+	if seen == hit {
 		return value, nil
 	}
-	return c.takeSlow(key, first, fetch)
+	return c.takeSlow(key, seen, fetch)
 }
 
 // A sight is what the first look of a Take saw.
@@ -34,14 +35,13 @@ type sight uint8
 
 const (
 	hit         sight = iota // a value
-	hitDue                   // a value that the caller is to load anew in the background: it is due
+	hitDue                   // a value that is due, for which the caller is to begin a renewal
 	miss                     // no value; the miss is counted
-	missInGrace              // a value in Grace that may stand in: neither a hit nor a miss yet
+	missInGrace              // a value in Grace that may stand in; not yet counted as a hit or a miss
 )
 
-// see is Get for the Takes. If background is set, the caller can begin a renewal that goes on
-// without it.
-func (c *Cache[K, V]) see(key K, background bool) (value V, first sight) {
+// see is Get for the Takes. background says whether the caller can begin a renewal.
+func (c *Cache[K, V]) see(key K, background bool) (value V, seen sight) {
 	h, hashed := c.common.hasher.Word(key)
 	if !hashed {
 		h = c.common.hasher.Hash(key)
@@ -68,22 +68,22 @@ func (c *Cache[K, V]) see(key K, background bool) (value V, first sight) {
 	e := &s.entries[i]
 	deadline := e.deadline.Get()
 	if t := &c.common.time; t.clock.Far(deadline) && t.clock.Far(deadline-t.lead.Load()) && t.idle == 0 { // also the first: the difference may overflow
-		first = hit
-	} else if first = s.seeLate(i, h, background); first == miss || first == missInGrace {
-		if first == missInGrace {
+		seen = hit
+	} else if seen = s.seeEnding(i, h, background); seen == miss || seen == missInGrace {
+		if seen == missInGrace {
 			s.lock.RUnlock(r)
 		} else {
-			s.tally.missesExpired.Add(1)
+			s.tally.missExpired()
 			s.lock.RUnlockMiss(r)
 		}
-		return value, first
+		return value, seen
 	}
 	value = e.value
 	if s.marks != nil {
 		s.marks.Mark(i)
 	}
 	s.lock.RUnlockHit(r)
-	return value, first
+	return value, seen
 }
 
 // TakeCtx is [Cache.Take] with a context. When its context ends, a caller returns the
@@ -103,11 +103,11 @@ func (c *Cache[K, V]) see(key K, background bool) (value V, first sight) {
 // error, and the load counts as failed.
 func (c *Cache[K, V]) TakeCtx(ctx context.Context, key K, fetch func(context.Context) (V, error)) (V, error) {
 	checkTake(ctx, fetch == nil, "TakeCtx")
-	old, first := c.see(key, true)
-	if first == hit {
+	old, seen := c.see(key, true)
+	if seen == hit {
 		return old, nil
 	}
-	return c.takeSlowCtx(ctx, key, first, old, fetchCtx[K, V](fetch))
+	return c.takeSlowCtx(ctx, key, seen, old, fetchCtx[K, V](fetch))
 }
 
 // TakeWith is [Cache.TakeCtx] for a fetch that knows more than the value: its TTL, that the
@@ -115,11 +115,11 @@ func (c *Cache[K, V]) TakeCtx(ctx context.Context, key K, fetch func(context.Con
 // error, only l.NotFound counts.
 func (c *Cache[K, V]) TakeWith(ctx context.Context, key K, fetch func(ctx context.Context, l *Load[V]) (V, error)) (V, error) {
 	checkTake(ctx, fetch == nil, "TakeWith")
-	old, first := c.see(key, true)
-	if first == hit {
+	old, seen := c.see(key, true)
+	if seen == hit {
 		return old, nil
 	}
-	return c.takeSlowCtx(ctx, key, first, old, fetchWith[K, V](fetch))
+	return c.takeSlowCtx(ctx, key, seen, old, fetchWith[K, V](fetch))
 }
 
 // TakeMissed is for packages that build on a cache, as near does. It is [Cache.TakeWith] for

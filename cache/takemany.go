@@ -1,4 +1,4 @@
-// This file has TakeMany, which loads several keys by one call of fetch, and TakeManyMissed.
+// This file has TakeMany and TakeManyMissed, which load several keys by one call of fetch.
 
 package cache
 
@@ -56,7 +56,7 @@ func (c *Cache[K, V]) TakeManyMissed(ctx context.Context, keys []K, fetch func(c
 	return m.found, m.errs
 }
 
-// A many is a call of TakeMany.
+// many is a call of TakeMany.
 type many[K comparable, V any] struct {
 	cache   *Cache[K, V]
 	ctx     context.Context
@@ -69,8 +69,8 @@ type many[K comparable, V any] struct {
 	inGrace map[K]*caller // seen in Grace, and not counted yet
 }
 
-// checkKeys panics if a key cannot be hashed, before a load of another one is begun, or one is found
-// due: who finds that must renew it.
+// checkKeys panics if a key cannot be hashed. It comes first: a panic later would leave loads that
+// nobody runs, or values that are due and that nobody renews.
 func (c *Cache[K, V]) checkKeys(keys []K) {
 	for _, key := range keys {
 		c.common.hasher.Check(key)
@@ -103,8 +103,8 @@ func (m *many[K, V]) search(keys []K) (missing []K) {
 
 // get returns a value that may be returned at once.
 func (m *many[K, V]) get(key K) (value V, ok bool) {
-	value, first := m.cache.see(key, true)
-	switch first {
+	value, seen := m.cache.see(key, true)
+	switch seen {
 	case hitDue:
 		m.due = append(m.due, key)
 	case missInGrace:
@@ -113,7 +113,7 @@ func (m *many[K, V]) get(key K) (value V, ok bool) {
 		}
 		m.inGrace[key] = new(caller)
 	}
-	return value, first == hit || first == hitDue
+	return value, seen == hit || seen == hitDue
 }
 
 // countUndecided counts the keys that were seen in Grace, when they have a result.
@@ -223,7 +223,7 @@ func (m *many[K, V]) fail(key K, err error) {
 	}
 }
 
-// has adds a value that the cache has by now.
+// has adds a value that the cache has now.
 func (m *many[K, V]) has(key K, value V) {
 	m.found[key] = value
 	if who := m.inGrace[key]; who != nil {
@@ -263,7 +263,7 @@ func (m *many[K, V]) assignAll(keys []K) (own []*load[K, V], others []awaited[K,
 	return own, others
 }
 
-// An awaited is a load of others, and as what the caller waits for it.
+// An awaited is a load of another caller, and the duty by which this one waits for it.
 type awaited[K comparable, V any] struct {
 	l  *load[K, V]
 	as duty

@@ -1,6 +1,6 @@
-// This file has the tally of a shard: what it counts beside the hits, misses and removals that lie
-// with its lock, and what it remembers only for statistics. The counters are atomic, as a reader
-// counts; all else is guarded by the lock of the shard, held for writing.
+// This file has what a shard keeps only for statistics. A new array for statistics goes here. Hits and
+// misses are counted with the lock, removals in the shard. The counters here are atomic, as readers
+// count; the lock of the shard, held for writing, guards the rest.
 
 package cache
 
@@ -13,11 +13,11 @@ import (
 	"github.com/pinwheel-cache/pinwheel/stats"
 )
 
-// A tally has the counters of a shard, the ages of its values, and why keys are missing.
+// tally has counters of a shard, the ages of its values, and why keys are missing.
 type tally struct {
-	missesExpired atomic.Uint64 // of those that lock counts
+	missesExpired atomic.Uint64 // part of the misses that the lock counts
 	missesEvicted atomic.Uint64
-	hitsInGrace   atomic.Uint64  // likewise
+	hitsInGrace   atomic.Uint64  // part of the hits that the lock counts
 	born          []clock.Moment // when values were stored, if the cache keeps their ages
 	lost          lost.Keys
 	restored      uint64 // entries stored by Restore
@@ -33,6 +33,21 @@ func (t *tally) miss(h uint64) {
 		t.missesEvicted.Add(1)
 	}
 }
+
+// missExpired counts a miss of a key whose value has expired.
+func (t *tally) missExpired() { t.missesExpired.Add(1) }
+
+// hitGrace counts a hit of a value in Grace.
+func (t *tally) hitGrace() { t.hitsInGrace.Add(1) }
+
+// found forgets why a key with hash h was missing.
+func (t *tally) found(h uint64) { t.lost.Forget(h) }
+
+// lose remembers why a key with hash h will be missing, in a shard with room for so many entries.
+func (t *tally) lose(h uint64, why lost.Reason, entries int) { t.lost.Add(h, why, entries) }
+
+// restore counts an entry that Restore has stored.
+func (t *tally) restore() { t.restored++ }
 
 // store notes that entry i has a value that was stored now.
 func (t *tally) store(i uint32, clock *clock.Clock) {
@@ -71,7 +86,7 @@ func (t *tally) resize(n int, ages bool) {
 	}
 }
 
-// copy copies what another tally keeps of entry from, for entry to.
+// copy copies what another tally has of entry from to entry to.
 func (t *tally) copy(to uint32, other *tally, from uint32) {
 	if t.born != nil {
 		t.born[to] = other.born[from]

@@ -1,4 +1,4 @@
-// This file computes lives: deadlines, ticks and jitter, from the options of time.
+// This file computes how long values live: deadlines, ticks and jitter, from the options about time.
 
 package cache
 
@@ -18,11 +18,11 @@ const (
 	ticksPerTTL = 100
 )
 
-// A timing has the clock of a cache, and the options by which it computes deadlines.
+// timing has the clock of a cache, and the options by which it computes deadlines.
 type timing struct {
 	idle        time.Duration
 	renews      bool         // with Refresh or Grace: entries have a time when they are due
-	lead        atomic.Int64 // no entry is due longer before its deadline
+	lead        atomic.Int64 // the most by which an entry is due before its deadline
 	clock       clock.Clock
 	driver      driver
 	expireAfter time.Duration
@@ -41,7 +41,7 @@ func (t *timing) init(expire, idle time.Duration, jitter float64) {
 	t.clock.Init(t.tick)
 }
 
-// initRenewal sets the options by which values are loaded anew.
+// initRenewal sets the options of renewals.
 func (t *timing) initRenewal(refresh float64, grace, patience time.Duration) {
 	t.refresh, t.grace, t.patience = refresh, grace, patience
 	t.renews = refresh > 0 || grace > 0
@@ -64,7 +64,7 @@ func tickFor(expire, idle time.Duration) time.Duration {
 type life struct {
 	deadline int64 // the earlier of cap and the end of idleness
 	cap      int64 // by TTL
-	due      int64 // when it is to be loaded anew: see due.go
+	due      int64 // when it is due for renewal: see due.go
 }
 
 var forever = life{clock.Never, clock.Never, clock.Never}
@@ -155,14 +155,14 @@ func (t *timing) timeFor(r *clock.Readings, h uint64, ttl time.Duration) int64 {
 	return now
 }
 
-// idleEnd returns when an entry whose key has hash h, and which is being used now, has been idle.
+// idleEnd returns when an entry expires by Idle if it is used now. Its key has hash h.
 func (t *timing) idleEnd(h uint64) int64 {
 	return clock.After(t.timeFor(&t.clock.Idleness, h, 0), t.idle)
 }
 
-// slack is by how much Touch may leave a deadline too early: 0, unless the program is busy.
-// Then one keep-alive after another would postpone the same deadline by almost nothing, and
-// each write would take the entry from the other processors.
+// slack returns by how much Touch may leave a deadline too early: 0, unless the program is busy.
+// Then one Touch after another would postpone the same deadline by almost nothing, and each write
+// would take the entry from the caches of the other processors.
 func (t *timing) slack(ttl time.Duration) uint64 {
 	if shortest := float64(ttl) * (1 - t.jitter); shortest < float64(t.short) || !t.clock.Busy() {
 		return 0
@@ -191,8 +191,8 @@ func (t *timing) untilTick(now int64) time.Duration {
 	return t.tick - time.Duration(now)%t.tick
 }
 
-// until returns the time until a deadline, and at least 1 ns, as it had not passed when
-// the entry was looked at.
+// until returns the time until a deadline that had not passed when the entry was looked at. So it
+// returns at least 1 ns.
 func (t *timing) until(deadline int64) time.Duration {
 	if deadline == clock.Never {
 		return math.MaxInt64

@@ -1,4 +1,4 @@
-// This file has Touch, and how a deadline changes in place.
+// This file has Touch, which changes the deadline of an entry.
 
 package cache
 
@@ -40,9 +40,8 @@ func (c *Cache[K, V]) Touch(key K, expire time.Duration) bool {
 	return found
 }
 
-// touch is the part of Touch that a reader can do. It returns the new life of the entry, if
-// there is one, and done if nothing is left to do. For an absent key it does not read the
-// clock.
+// touch is the part of Touch that needs the lock only for reading. It returns the new life of the entry,
+// if there is one, and done if nothing is left to do. For an absent key it does not read the clock.
 func (c *common[K, V]) touch(h uint64, key K, ttl time.Duration) (l life, found, done bool) {
 	s, r := c.rlock(h)
 	i, found := s.find(h, key)
@@ -61,12 +60,10 @@ func (c *common[K, V]) touch(h uint64, key K, ttl time.Duration) (l life, found,
 		l = c.time.lifeIn(h, ttl)
 	}
 	// Unsigned: what is earlier is beyond any slack, without another branch.
-	done = s.lives.caps == nil && l.deadline != clock.Never && (uint64(l.deadline-old) <= c.time.slack(ttl) || s.lives.retime(i, &s.entries[i].deadline, l.deadline, &c.time))
+	done = c.time.idle == 0 && l.deadline != clock.Never && (uint64(l.deadline-old) <= c.time.slack(ttl) || s.lives.retime(i, &s.entries[i].deadline, l.deadline, &c.time))
 	if done {
 		s.use(i)
-		if s.lives.due != nil {
-			s.lives.due[i].SetAtomic(l.due)
-		}
+		s.lives.setDue(i, l.due)
 	}
 	s.lock.RUnlock(r)
 	return l, true, done
@@ -81,7 +78,7 @@ func (c *common[K, V]) touchTask(h uint64, key K, l life) bool {
 		return false
 	}
 	s.setLife(i, l)
-	if s.lives.earlier == nil && s.lives.caps == nil && l.deadline != clock.Never {
+	if c.time.idle == 0 && l.deadline != clock.Never {
 		s.lives.awaitEarlier(len(s.entries), &c.time) // so that the next ones of this tick need not lock for writing
 	}
 	s.use(i)

@@ -1,7 +1,7 @@
-// This file has the turn of a shard's entries: whose turn it is to be evicted, and what each weighs.
-// The order has exactly the live entries, and there is none before the first limit; weights
-// there are in a cache that weighs. The lock of the shard guards them, held for writing; other
-// shards that need room read evictable without it.
+// This file says which entry of a shard is evicted next, and what each weighs. A new array about
+// eviction goes here. The order has exactly the live entries. A shard has it from the first limit on,
+// also after Resize(0), and has weights in a cache that weighs. The lock of the shard, held for
+// writing, guards all of it; but other shards that need room read evictable without the lock.
 
 package cache
 
@@ -11,12 +11,12 @@ import (
 	"github.com/pinwheel-cache/pinwheel/internal/eviction"
 )
 
-// A turn has the eviction order of a shard, and the weights of its entries.
+// turn has the eviction order of a shard, and the weights of its entries.
 type turn struct {
-	order     eviction.Policy // nil before the first limit of any kind; it stays when that is lifted
+	order     eviction.Policy // nil before the first limit; it stays after Resize(0)
 	weights   []uint32        // nil if the cache does not weigh
 	evictable atomic.Int32    // the length of the order, in a cache that weighs
-	sink      uint32          // of no meaning: without it the compiler would drop what prefetches read
+	sink      uint32          // without it the compiler would remove the reads of a prefetch
 }
 
 // newOrder returns an empty order by a policy.
@@ -54,7 +54,7 @@ func (t *turn) insert(i uint32, h uint64, weight uint32) {
 	t.count(1)
 }
 
-// adopt adds entry i, which is entry j of another turn. Its weight was copied.
+// adopt adds entry i, which was entry j of another turn. Its weight has been copied already.
 func (t *turn) adopt(i uint32, other *turn, j uint32) {
 	if t.order != nil {
 		t.order.Adopt(i, other.order, j)
@@ -67,7 +67,9 @@ func (t *turn) remove(i uint32) {
 	if t.order != nil {
 		t.order.Remove(i)
 	}
-	t.count(-1)
+	if t.weights != nil {
+		t.evictable.Add(-1)
+	}
 }
 
 // count counts entries that enter or leave the order, for shards that look for room.
@@ -77,14 +79,22 @@ func (t *turn) count(n int32) {
 	}
 }
 
+// share returns how many entries the shard could evict, in a cache that weighs. It needs no lock.
+func (t *turn) share() int32 { return t.evictable.Load() }
+
+// sunk takes the result of a prefetch.
+func (t *turn) sunk(read uint64) { t.sink += uint32(read) }
+
+// clear notes that all entries are removed.
+func (t *turn) clear() { t.evictable.Store(0) }
+
 // reweigh gives entry i another weight.
 func (t *turn) reweigh(i, weight uint32) {
 	t.order.Reweigh(i, weight)
 	t.weights[i] = weight
 }
 
-// firstBut returns the entry that is next by the order, other than entry i. It returns false
-// if there is no other.
+// firstBut returns the entry other than i that is next by the order, or false if there is none.
 func (t *turn) firstBut(i uint32) (j uint32, ok bool) {
 	for j := range t.order.All() {
 		if j != i {
@@ -94,8 +104,8 @@ func (t *turn) firstBut(i uint32) (j uint32, ok bool) {
 	return 0, false
 }
 
-// split gives t an empty order for n slots like that of another turn, if that has one, and
-// returns its marks.
+// split gives t an empty order for n slots, with the policy of another turn, and returns its marks.
+// It does nothing if the other turn has no order.
 func (t *turn) split(from *turn, n int) *eviction.Marks {
 	if from.order == nil {
 		return nil
@@ -121,11 +131,22 @@ func (t *turn) resize(n int, weighs bool) {
 	}
 }
 
-// copy copies what another turn keeps of entry from, but for its place in the order, for entry to.
+// copy copies what another turn has of entry from to entry to, except its place in the order.
 func (t *turn) copy(to uint32, other *turn, from uint32) {
 	if t.weights != nil {
 		t.weights[to] = other.weights[from]
 	}
+}
+
+// replace gives the place of entry i to a new one in the same slot, whose key has hash h.
+func (t *turn) replace(i uint32, h uint64) { t.order.Replace(i, h) }
+
+// prefetchRemove reads what the removal of entry i needs.
+func (t *turn) prefetchRemove(i uint32) uint64 {
+	if t.order == nil {
+		return 0
+	}
+	return t.order.PrefetchRemove(i)
 }
 
 // rename moves an entry to another slot in the order.

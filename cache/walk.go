@@ -1,4 +1,5 @@
-// This file has All and Entries, and walks: through shards that are divided, and pinned slots.
+// This file has All, Entries and DelExpired, and the walks below them, which pin shards so that each
+// entry is met once.
 
 package cache
 
@@ -60,12 +61,12 @@ func (c *common[K, V]) liveEntry(key K) (f liveEntry[K, V], ok bool) {
 	return f, ok
 }
 
-// nextLive returns the first entry in a batch of slots from i on that has not expired, or has moved,
-// and ok if there is one. It also returns the slot after it, and whether there are more.
+// nextLive returns the first entry in perHold slots from i on that has not expired, or has moved, and
+// ok if there is one. It also returns the slot after it, and whether there are more.
 func (s *shard[K, V]) nextLive(i int) (f liveEntry[K, V], ok bool, after int, more bool) {
 	r := s.lock.RLock()
 	defer s.lock.RUnlock(r)
-	for to := min(i+batch, len(s.entries)); i < to && !ok; i++ {
+	for to := min(i+perHold, len(s.entries)); i < to && !ok; i++ {
 		if e := &s.entries[i]; e.live() && (s.split || !s.checkExpired(uint32(i))) {
 			f, ok = liveEntry[K, V]{e.key, e.value, e.deadline.Get(), s.split}, true
 		}
@@ -73,9 +74,9 @@ func (s *shard[K, V]) nextLive(i int) (f liveEntry[K, V], ok bool, after int, mo
 	return f, ok, i, i < len(s.entries)
 }
 
-// pinned returns an iterator over shards that together have each entry that stays, once. The body
-// of the loop may call functions of the user: no lock is held, and shards are divided as ever. One
-// that is divided while it is pinned keeps its entries, as they were then.
+// pinned returns an iterator over shards that together have each entry that stays, once. The body of
+// the loop may call functions of the user: no lock is held, and shards may be divided. A shard that is
+// divided while it is pinned keeps a copy of its entries as they were then.
 func (c *common[K, V]) pinned() iter.Seq[*shard[K, V]] {
 	return func(yield func(*shard[K, V]) bool) {
 		var shards []*shard[K, V]
@@ -103,14 +104,14 @@ func (c *common[K, V]) pinned() iter.Seq[*shard[K, V]] {
 // shrink.
 func (s *shard[K, V]) pin() {
 	r := s.lock.RLock()
-	s.slots.pins.Add(1)
+	s.slots.pin()
 	s.lock.RUnlock(r)
 }
 
 // unpin ends a pin. The last unpin frees memory that the shard could not free while it was
 // pinned.
 func (s *shard[K, V]) unpin() {
-	if s.slots.pins.Add(-1) == 0 {
+	if s.slots.unpin() {
 		s.unpinned()
 	}
 }
@@ -119,20 +120,20 @@ func (s *shard[K, V]) unpin() {
 func (s *shard[K, V]) unpinned() {
 	s.lock.Lock()
 	defer s.lock.Unlock()
-	if s.split && s.slots.pins.Load() == 0 {
+	if s.split && !s.slots.pinned() {
 		s.forget()
 	}
 	s.maybeShrink()
 }
 
-// sweep calls f for the entries of the shard, a batch per hold of the lock for writing. After each
-// batch it calls settle with the result of unlock.
+// sweep calls f for the entries of the shard, with its lock held for writing. After each perHold slots
+// it releases the lock and calls settle with the result of unlock.
 func (s *shard[K, V]) sweep(settle func(reported bool), f func(i uint32)) {
 	s.pin()
 	defer s.unpin()
 	for i, more := 0, true; more; {
 		s.lock.Lock()
-		for to := min(i+batch, len(s.entries)); i < to; i++ {
+		for to := min(i+perHold, len(s.entries)); i < to; i++ {
 			if s.entries[i].live() {
 				f(uint32(i))
 			}

@@ -1,4 +1,4 @@
-// This file has the watch, which gets and stores are told to: hot keys, shadows, a recording.
+// This file has the watch, which is told of gets and stores for HotKeys, WhatIf and Record.
 
 package cache
 
@@ -62,8 +62,8 @@ func (c *common[K, V]) deadlineAndWeight(h uint64, key K) (deadline int64, weigh
 	if !ok {
 		return 0, 0, false
 	}
-	if s.turn.weights != nil {
-		weight = s.turn.weights[i]
+	if c.size.weigh != nil {
+		weight = s.turn.weight(i)
 	}
 	return s.lives.cap(i, &s.entries[i].deadline), weight, true
 }

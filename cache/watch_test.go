@@ -124,17 +124,12 @@ func TestWatchedCacheIsCollected(t *testing.T) {
 func TestWhatIfFollowsTheCache(t *testing.T) {
 	ctx := context.Background()
 	c := cache.Must(cache.Options[int, int]{Limit: 10, WhatIf: true})
-	hits := func(f func()) stats.WhatIf {
+	hits := func(keys ...int) stats.WhatIf {
 		before := c.Stats()
-		f()
-		return c.Stats().Minus(before).WhatIf
-	}
-	get := func(keys ...int) func() {
-		return func() {
-			for _, k := range keys {
-				c.Get(k)
-			}
+		for _, k := range keys {
+			c.Get(k)
 		}
+		return c.Stats().Minus(before).WhatIf
 	}
 	want := func(what string, got stats.WhatIf, gets, half, same, double, other uint64) {
 		t.Helper()
@@ -149,32 +144,30 @@ func TestWhatIfFollowsTheCache(t *testing.T) {
 		t.Error("Resize(-1) returns no error")
 	}
 	c.Set(1, 1)
-	want("after a Resize that failed", hits(get(1)), 1, 1, 1, 1, 1)
+	want("after a Resize that failed", hits(1), 1, 1, 1, 1, 1)
 	if err := c.Resize(0); err != nil {
 		t.Fatal(err)
 	}
-	want("without a limit", hits(get(1)), 0, 0, 0, 0, 0)
+	want("without a limit", hits(1), 0, 0, 0, 0, 0)
 	if err := c.Resize(2); err != nil {
 		t.Fatal(err)
 	}
-	want("with a new limit", hits(get(1, 1)), 2, 1, 1, 1, 1) // the first get tells the shadows of it
+	want("with a new limit", hits(1, 1), 2, 1, 1, 1, 1) // the first get tells the shadows of it
 	for k := range 4 {
 		c.Set(k, k)
 	}
-	want("after 4 sets", hits(get(0, 3)), 2, 1, 1, 2, 1)
+	want("after 4 sets", hits(0, 3), 2, 1, 1, 2, 1)
 	if err := c.Resize(8); err != nil {
 		t.Fatal(err)
 	}
 	c.Set(2, 2)
 	c.Set(3, 3)
-	want("with a greater limit", hits(get(2, 3, 2, 3)), 4, 4, 4, 4, 4)
+	want("with a greater limit", hits(2, 3, 2, 3), 4, 4, 4, 4, 4)
 	if err := c.Close(ctx); err != nil {
 		t.Fatal(err)
 	}
-	before := c.Stats()
 	c.Set(99, 1)
-	c.Get(99)
-	want("after Close", c.Stats().Minus(before).WhatIf, 1, 0, 0, 0, 0)
+	want("after Close", hits(99), 1, 0, 0, 0, 0)
 }
 
 // TestWhatIfOtherPolicy checks, in a loop slightly longer than the limit, that each policy

@@ -64,7 +64,7 @@ func TestRoomMadeStaysReserved(t *testing.T) {
 	for done := false; !done; {
 		before := u.reserved
 		s.lock.Lock()
-		done = c.endStore(s, &u, s.put(&u))
+		done = c.endStore(s, &u, u.put(s))
 		if !done && u.making && u.reserved <= before && before > 0 {
 			t.Errorf("%d were reserved, and now %d are", before, u.reserved)
 		}
@@ -119,8 +119,8 @@ func TestOneHoldEvictsABatch(t *testing.T) {
 	for done := false; !done; {
 		before := s.removals[Evicted-Expired]
 		s.lock.Lock()
-		missing := s.put(&u)
-		if got := s.removals[Evicted-Expired] - before; got > batch {
+		missing := u.put(s)
+		if got := s.removals[Evicted-Expired] - before; got > perHold {
 			t.Fatalf("%d were evicted at once", got)
 		}
 		done = c.endStore(s, &u, missing)
@@ -133,11 +133,11 @@ func TestOneHoldEvictsABatch(t *testing.T) {
 // TestABatchFreesMoreThanIsNeeded: what the last eviction of a hold frees too much goes back to
 // the budget. Otherwise the budget wears out, and a Set of a heavy value tries for ever.
 func TestABatchFreesMoreThanIsNeeded(t *testing.T) {
-	c := Must(Options[int, int]{MaxWeight: 4 * batch, Weigh: byValue})
-	for k := range 2 * batch {
+	c := Must(Options[int, int]{MaxWeight: 4 * perHold, Weigh: byValue})
+	for k := range 2 * perHold {
 		c.Set(k, 2)
 	}
-	c.Set(-1, 2*batch-1)
+	c.Set(-1, 2*perHold-1)
 	wantWhole(t, c)
 }
 

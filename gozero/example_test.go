@@ -77,14 +77,6 @@ func ExampleMustRegister() {
 	// Output: true
 }
 
-// A registry of your own, instead of the default one.
-func ExampleNewCollector() {
-	registry := prometheus.NewRegistry()
-	registry.MustRegister(gozero.NewCollector())
-	fmt.Println(gathers(registry, "cache_gets_total"))
-	// Output: true
-}
-
 // gathers reports whether a metric is there once there is a cache.
 func gathers(g prometheus.Gatherer, name string) bool {
 	users := gozero.MustNewCache[int64, *User](gozero.Conf{Name: "users"})

@@ -4,25 +4,19 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"os"
-	"runtime"
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/zeromicro/go-zero/core/logx"
 	"go.uber.org/goleak"
 
 	"github.com/pinwheel-cache/pinwheel/cache"
+	"github.com/pinwheel-cache/pinwheel/internal/settle"
 	"github.com/pinwheel-cache/pinwheel/stats"
 )
 
 func TestMain(m *testing.M) {
-	if os.Getenv(asService) != "" {
-		beService()
-		return
-	}
 	// go-zero sets up its log once, so this must come before the first server of a test.
 	logx.MustSetup(logx.LogConf{Mode: "console", Stat: true})
 	goleak.VerifyTestMain(m, // except what go-zero starts on import and for its middlewares
@@ -42,10 +36,8 @@ func closed[K comparable, V any](t testing.TB, c *cache.Cache[K, V]) *cache.Cach
 // alone waits until caches of other tests that were not closed are collected.
 func alone(t *testing.T) {
 	t.Helper()
-	for deadline := time.Now().Add(time.Minute); len(stats.Caches()) > 0; runtime.GC() {
-		if time.Now().After(deadline) {
-			t.Fatalf("there are caches: %v", names())
-		}
+	if !settle.Collected(func() bool { return len(stats.Caches()) == 0 }) {
+		t.Fatalf("there are caches: %v", names())
 	}
 }
 
@@ -91,10 +83,4 @@ func (j *journal) take() (lines []record) {
 	return lines
 }
 
-// must ends a test with an error that it did not expect.
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var must = settle.Must // ends a test with an error that it did not expect

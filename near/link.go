@@ -52,8 +52,11 @@ func (l *link) end() int64 { return plus(l.asOf, int64(l.maxLag)) }
 func (l *link) certain() bool { return l.until.Load() == always }
 
 // lapse calls forget, which empties memory, if memory may not be served any more. Loads that began
-// before are not kept. forget gets the moment for which the source has vouched. It runs under mu,
-// so it must not call functions of the program.
+// before are not kept. forget gets the moment for which the source has vouched.
+//
+// forget runs under mu, so it must not call functions of the program. Gets that come meanwhile must
+// wait: after a miss they would look into memory again. And so must a Current: it would let loads
+// be kept as long as the source tells of changes, though nobody asks for that afterwards.
 func (l *link) lapse(forget func(asOf int64)) {
 	if l.now() <= l.until.Load() {
 		return

@@ -147,38 +147,11 @@ func TestNotFound(t *testing.T) {
 	})
 }
 
-// TestGet checks that Get reads the store and fetches nothing, and that a Take that joins
-// a Get fetches.
-func TestGet(t *testing.T) {
-	inRig(t, near.Options[string, string]{}, func(t *testing.T, r *rig) {
-		if _, ok, err := r.Get(t.Context(), "k"); ok || err != nil {
-			t.Errorf("missing: %v, %v", ok, err)
-		}
-		r.server.delay = func() time.Duration { return time.Millisecond }
-		go r.Get(t.Context(), "k")
-		synctest.Wait()
-		r.want("while a Get looks", "fetched", 1, 1)
-		for range 2 {
-			if value, ok, err := r.Get(t.Context(), "k"); value != "fetched" || !ok || err != nil {
-				t.Errorf("%q, %v, %v", value, ok, err)
-			}
-		}
-		if n := r.server.called("get"); n != 2 {
-			t.Errorf("%d reads", n)
-		}
-		r.server.Del(t.Context(), "k")
-		r.hand.Changed("k")
-		r.server.Lease(t.Context(), time.Hour, "k")
-		if _, ok, err := r.Get(t.Context(), "k"); ok || err != nil {
-			t.Errorf("leased: %v, %v", ok, err)
-		}
-	})
-}
-
-// TestJoinsAGet lets a Take and a TakeMany join the load of a Get that fails, as it does not fetch:
-// both go round again.
+// TestJoinsAGet lets a Take and a TakeMany join the load of a Get that finds nothing or fails, as it
+// does not fetch: both go round again.
 func TestJoinsAGet(t *testing.T) {
 	for name, prepare := range map[string]func(r *rig){
+		"missing":    func(*rig) {},
 		"store away": func(r *rig) { r.server.fail = func(string) bool { return true } },
 		"not JSON":   func(r *rig) { r.server.put("k", near.Item{State: near.Found, Value: []byte("{")}) },
 	} {

@@ -299,22 +299,6 @@ func TestOwnWrites(t *testing.T) {
 	}
 }
 
-// TestLostReads checks that while no source tells of changes a read that began MaxLag before is
-// not shared.
-func TestLostReads(t *testing.T) {
-	inRig(t, near.Options[string, string]{}, func(t *testing.T, r *rig) {
-		r.hand.Lost(errServer)
-		r.store("k", "1", 0)
-		r.server.delay = func() time.Duration { return time.Second }
-		go r.Get(t.Context(), "k")
-		time.Sleep(1500 * time.Millisecond) // it was read
-		r.store("k", "2", 0)
-		if value, ok, err := r.Get(t.Context(), "k"); value != "2" || !ok || err != nil {
-			t.Errorf("Get = %q, %v, %v: that is of a read before the call", value, ok, err)
-		}
-	})
-}
-
 // TestLocalTTL checks that a value stays in memory no longer than in the store, counted
 // from the beginning of the read, whatever the jitter, and no longer than LocalExpire.
 func TestLocalTTL(t *testing.T) {
@@ -447,13 +431,5 @@ func TestLongTimes(t *testing.T) {
 				t.Errorf("%v: the lag is %v", asOf, lag)
 			}
 		})
-	}
-}
-
-// must ends a test with an error that it did not expect.
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
 	}
 }

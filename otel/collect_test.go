@@ -16,6 +16,7 @@ import (
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 	"go.uber.org/goleak"
 
+	"github.com/pinwheel-cache/pinwheel/internal/settle"
 	otelpinwheel "github.com/pinwheel-cache/pinwheel/otel"
 	"github.com/pinwheel-cache/pinwheel/stats"
 )
@@ -33,14 +34,6 @@ func newReader(t testing.TB) *metric.ManualReader {
 	must(t, err)
 	t.Cleanup(func() { must(t, provider.Shutdown(context.Background())) })
 	return reader
-}
-
-// must ends a test with an error that it did not expect.
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
 }
 
 // metrics returns what a reader collects.
@@ -143,3 +136,5 @@ func served(t testing.TB) map[sample]float64 {
 }
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+var must = settle.Must // ends a test with an error that it did not expect

@@ -18,7 +18,7 @@
 // UpDownCounter: its sum over all caches has a meaning, that of a gauge has none. Each
 // metric of caches has the attribute pinwheel.cache.name, which is unique in the process.
 // Each of timing wheels has pinwheel.timingwheel.name. The metrics, beside their names at
-// /metrics, are in https://github.com/pinwheel-cache/pinwheel/blob/main/docs/metrics.md.
+// /metrics, are in https://github.com/pinwheel-cache/pinwheel/blob/main/docs/metrics.txt.
 //
 // # Histograms
 //

@@ -48,23 +48,3 @@ func Example() {
 	// pinwheel.cache.gets pinwheel.cache.get.result=hit,pinwheel.cache.name=users 1
 	// pinwheel.cache.gets pinwheel.cache.get.result=miss,pinwheel.cache.name=users 1
 }
-
-// The histograms of loads, of a provider that gets them from a producer.
-func ExampleNewProducer() {
-	reader := metric.NewManualReader(metric.WithProducer(otelpinwheel.NewProducer()))
-	metric.NewMeterProvider(metric.WithReader(reader)) // for otel.SetMeterProvider, and for Register
-
-	users := cache.Must(cache.Options[int, string]{Name: "users", Limit: 1000})
-	defer users.Close(context.Background())
-	users.Take(1, func() (string, error) { return "Ada", nil }) // from the database
-
-	var collected metricdata.ResourceMetrics
-	if err := reader.Collect(context.Background(), &collected); err != nil {
-		fmt.Println(err)
-		return
-	}
-	loads := collected.ScopeMetrics[0].Metrics[0]
-	point := loads.Data.(metricdata.Histogram[float64]).DataPoints[0]
-	fmt.Println(loads.Name, loads.Unit, point.Attributes.Encoded(encoder), point.Count)
-	// Output: pinwheel.cache.load.duration s pinwheel.cache.load.result=success,pinwheel.cache.name=users 1
-}

@@ -6,7 +6,6 @@ import (
 	"reflect"
 	"regexp"
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -17,9 +16,23 @@ import (
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 
 	"github.com/pinwheel-cache/pinwheel/cache"
+	"github.com/pinwheel-cache/pinwheel/internal/numbers"
+	"github.com/pinwheel-cache/pinwheel/internal/sources"
 	otelpinwheel "github.com/pinwheel-cache/pinwheel/otel"
 	"github.com/pinwheel-cache/pinwheel/stats"
 )
+
+// registerCache registers a cache that reports s until the test ends.
+func registerCache(t testing.TB, name string, s *stats.Snapshot) {
+	_, unregister := sources.Register(sources.Cache[stats.Snapshot]{Name: name, Snapshot: func() (stats.Snapshot, bool) { return *s, true }})
+	t.Cleanup(unregister)
+}
+
+// registerWheel registers a timing wheel that reports w until the test ends.
+func registerWheel(t testing.TB, name string, w *stats.WheelSnapshot) {
+	_, unregister := sources.Register(sources.Wheel[stats.WheelSnapshot]{Name: name, Snapshot: func() (stats.WheelSnapshot, bool) { return *w, true }})
+	t.Cleanup(unregister)
+}
 
 // A row says what an instrument is.
 type row struct{ unit, kind, served string }
@@ -51,10 +64,10 @@ func addRows[S any](rows map[string]row, metrics []stats.Metric[S]) {
 // Catches: a metric that is served and has no instrument.
 func TestAllThatIsServed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		n := new(numbers)
-		registerCache(t, "full", ptr(full(n)))
+		full, wheel := numbers.Distinct[stats.Snapshot](0), numbers.Distinct[stats.WheelSnapshot](1000)
+		registerCache(t, "full", &full)
 		registerCache(t, "empty", new(stats.Snapshot))
-		registerWheel(t, "wheel", ptr(fullWheel(n)))
+		registerWheel(t, "wheel", &wheel)
 		reader := newReader(t)
 		time.Sleep(time.Minute)
 
@@ -103,7 +116,7 @@ func TestAllThatIsServed(t *testing.T) {
 func TestAllOfASnapshot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		reader := newReader(t)
-		s, w := full(new(numbers)), fullWheel(new(numbers))
+		s, w := numbers.Distinct[stats.Snapshot](0), numbers.Distinct[stats.WheelSnapshot](0)
 		registerCache(t, "cache", &s)
 		registerWheel(t, "wheel", &w)
 		whole := collect(t, reader)
@@ -134,9 +147,9 @@ func fields(v reflect.Value, path string, visit func(path string, field reflect.
 
 // The table says what each instrument is, and all names are as the conventions want them.
 func TestConventions(t *testing.T) {
-	n := new(numbers)
-	registerCache(t, "full", ptr(full(n)))
-	registerWheel(t, "wheel", ptr(fullWheel(n)))
+	full, wheel := numbers.Distinct[stats.Snapshot](0), numbers.Distinct[stats.WheelSnapshot](0)
+	registerCache(t, "full", &full)
+	registerWheel(t, "wheel", &wheel)
 	name := regexp.MustCompile(`^pinwheel(\.[a-z]+(_[a-z]+)*)+$`)
 	unit := regexp.MustCompile(`^(1|s|\{(miss|[a-z]*[a-rt-z])\})$`) // the last in the singular
 	rows := table()
@@ -266,41 +279,4 @@ func TestBadProvider(t *testing.T) {
 			t.Errorf("%v does not wrap its cause", err)
 		}
 	}
-}
-
-func ptr[T any](v T) *T { return &v }
-
-// Readers collect while caches come, are used, and go. No counter of a cache falls.
-func TestConcurrent(t *testing.T) {
-	c := cache.Must(cache.Options[int, int]{Name: "stays", Limit: 100, Expire: time.Minute, Ages: true})
-	var all sync.WaitGroup
-	for range 2 {
-		reader := newReader(t)
-		all.Go(func() {
-			var last float64
-			for range 100 {
-				if puts := collect(t, reader)[sample{"pinwheel.cache.puts", "stays", "", ""}]; puts < last {
-					t.Errorf("%v puts after %v", puts, last)
-				} else {
-					last = puts
-				}
-			}
-		})
-	}
-	all.Go(func() {
-		for n := range 1000 {
-			c.Set(n, n)
-			come := cache.Must(cache.Options[int, int]{Name: "comes"})
-			come.Set(n, n)
-			if err := come.Close(t.Context()); err != nil {
-				t.Error(err)
-			}
-		}
-	})
-	all.Wait()
-	reader := newReader(t)
-	if got := collect(t, reader)[sample{"pinwheel.cache.puts", "stays", "", ""}]; got != 1000 {
-		t.Errorf("%v puts, want 1000", got)
-	}
-	must(t, c.Close(t.Context()))
 }

@@ -13,7 +13,7 @@ import (
 // NewCollector returns a collector of the metrics of all caches and timing wheels
 // of the process, also of those made later. The metrics are those that [stats.Handler]
 // serves, with the same names, labels, help texts, buckets and values:
-// https://github.com/pinwheel-cache/pinwheel/blob/main/docs/metrics.md lists them. A registry
+// https://github.com/pinwheel-cache/pinwheel/blob/main/docs/metrics.txt lists them. A registry
 // accepts only one such collector. A collector is safe for concurrent use.
 func NewCollector() prometheus.Collector {
 	return collector{described("cache", stats.CacheMetrics()), described("wheel", stats.WheelMetrics())}

@@ -7,7 +7,7 @@ import (
 
 // cacheMetrics has every number of caches but those that are computed for JSON only. A new
 // number is a field of [Snapshot] and a number here; everything that shows numbers shows it
-// then. "go test ./stats -update" writes it to docs/metrics.md and docs/stats.schema.json.
+// then. "go test ./stats -update" writes it to docs/metrics.txt and docs/stats.schema.json.
 var cacheMetrics = []Metric[Snapshot]{
 	{Name: "cache_gets_total", Path: "pinwheel.cache.gets", Kind: counter, Unit: "{get}",
 		Help:      "Lookups, by whether they found a value.",

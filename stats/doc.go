@@ -85,7 +85,7 @@
 //
 // A histogram that has counted nothing is not written.
 //
-// https://github.com/pinwheel-cache/pinwheel/blob/main/docs/metrics.md lists the metrics, with
+// https://github.com/pinwheel-cache/pinwheel/blob/main/docs/metrics.txt lists the metrics, with
 // their names in package otelpinwheel. [CacheMetrics] and [WheelMetrics] have the same, for an
 // exporter of your own.
 //

@@ -1,9 +1,7 @@
 package stats_test
 
 import (
-	"encoding/json"
 	"errors"
-	"expvar"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -11,7 +9,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/pinwheel-cache/pinwheel/internal/histogram"
 	"github.com/pinwheel-cache/pinwheel/internal/sources"
 	"github.com/pinwheel-cache/pinwheel/stats"
 )
@@ -78,32 +75,6 @@ func ExampleWithOperators() {
 	// admin: 200 {"removed":1}
 }
 
-func ExampleVar() {
-	_, unregister := sources.Register(sources.Cache[stats.Snapshot]{
-		Name: "users",
-		Snapshot: func() (stats.Snapshot, bool) {
-			return stats.Snapshot{Hits: 90, Misses: 10}, true
-		},
-	})
-	defer unregister()
-
-	// In a program this is all: expvar.Publish("pinwheel", stats.Var{})
-	var v expvar.Var = stats.Var{}
-
-	var read struct {
-		Caches []struct {
-			Name     string
-			HitRatio float64 `json:"hit_ratio"`
-		}
-	}
-	if err := json.Unmarshal([]byte(v.String()), &read); err != nil {
-		fmt.Println(err)
-	}
-	fmt.Println(read.Caches)
-	// Output:
-	// [{users 0.9}]
-}
-
 func ExampleSnapshot_Minus() {
 	aMinuteAgo := stats.Snapshot{Hits: 1000, Misses: 1000, Entries: 500}
 	now := stats.Snapshot{Hits: 1090, Misses: 1010, Entries: 510}
@@ -117,73 +88,6 @@ func ExampleSnapshot_Minus() {
 	// 100 gets in the last minute
 	// 90.0 % of them hits, 51.9 % since the beginning
 	// 510 entries now
-}
-
-func ExampleSnapshot_HitRatio() {
-	var s stats.Snapshot
-	fmt.Println(s.HitRatio())
-	s.Hits, s.Misses = 3, 1
-	fmt.Println(s.HitRatio())
-	// Output:
-	// 0
-	// 0.75
-}
-
-func ExampleHistogram_Buckets() {
-	var took histogram.DurationRecorder
-	took.Observe(20 * time.Microsecond)
-	took.Observe(30 * time.Microsecond)
-	took.Observe(time.Millisecond)
-	for bound, n := range stats.Histogram(took.Histogram()).Buckets() {
-		if n > 0 {
-			fmt.Println(n, "up to", bound)
-		}
-	}
-	// Output:
-	// 2 up to 32.768µs
-	// 1 up to 1.048576ms
-}
-
-func ExampleHistogram_Quantile() {
-	var took histogram.DurationRecorder
-	for range 90 {
-		took.Observe(100 * time.Microsecond)
-	}
-	for range 10 {
-		took.Observe(20 * time.Millisecond)
-	}
-	h := stats.Histogram(took.Histogram())
-	fmt.Println("median:", h.Quantile(0.5))
-	fmt.Println("p99:", h.Quantile(0.99))
-	// Output:
-	// median: 101.944µs
-	// p99: 31.87671ms
-}
-
-func ExampleWithHosts() {
-	_, unregister := sources.Register(sources.Cache[stats.Snapshot]{
-		Name:     "users",
-		Snapshot: func() (stats.Snapshot, bool) { return stats.Snapshot{}, true },
-	})
-	defer unregister()
-
-	// Behind a proxy on the same machine that passes on the name it was asked for.
-	server := httptest.NewServer(stats.Handler(stats.WithHosts("stats.example.com")))
-	defer server.Close()
-	for _, host := range []string{"stats.example.com", "evil.example"} {
-		request, _ := http.NewRequest("GET", server.URL+"/stats.json?cache=users", nil)
-		request.Host = host
-		answer, err := http.DefaultClient.Do(request)
-		if err != nil {
-			fmt.Println(err)
-			return
-		}
-		answer.Body.Close()
-		fmt.Println(host, answer.StatusCode)
-	}
-	// Output:
-	// stats.example.com 200
-	// evil.example 403
 }
 
 // What a collector of your own does: it sends each number of each cache somewhere.

@@ -5,11 +5,9 @@ import (
 	"cmp"
 	"fmt"
 	"net/http"
-	"reflect"
 	"strings"
 	"time"
 
-	"github.com/pinwheel-cache/pinwheel/internal/histogram"
 	"github.com/pinwheel-cache/pinwheel/internal/sources"
 )
 
@@ -165,17 +163,4 @@ func (r *registries) Sample(now time.Time) {
 func (w WheelSnapshot) Minus(earlier WheelSnapshot) WheelSnapshot {
 	subtract(wheelMetrics, &w, &earlier)
 	return w
-}
-
-// MakeAges makes the durations in h ages.
-func (h *Histogram) MakeAges() {
-	var ages histogram.AgeRecorder
-	ages.Observe(time.Second)
-	one := Histogram(ages.Histogram())
-	field := func(h *Histogram) reflect.Value { return reflect.ValueOf(h).Elem().FieldByName("scale") }
-	*(*uint8)(field(h).Addr().UnsafePointer()) = uint8(field(&one).Uint())
-}
-
-func (h *Histogram) SetSum(sum time.Duration) {
-	*(*time.Duration)(reflect.ValueOf(h).Elem().FieldByName("sum").Addr().UnsafePointer()) = sum
 }

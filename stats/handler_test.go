@@ -195,11 +195,3 @@ func checkSafe(t testing.TB, what string, header http.Header) {
 		}
 	}
 }
-
-// must ends a test with an error that it did not expect.
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}

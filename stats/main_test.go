@@ -11,3 +11,5 @@ func TestMain(m *testing.M) {
 	time.Local = time.FixedZone("elsewhere", 3600) // times are shown in UTC wherever this runs
 	settle.VerifyTestMain(m)
 }
+
+var must = settle.Must // ends a test with an error that it did not expect

@@ -11,20 +11,17 @@ import (
 	"time"
 	"weak"
 
+	"github.com/pinwheel-cache/pinwheel/internal/settle"
 	"github.com/pinwheel-cache/pinwheel/internal/sources"
 	"github.com/pinwheel-cache/pinwheel/stats"
 )
 
-func names(r *stats.Registry) (names []string) {
-	for _, c := range r.Caches() {
-		names = append(names, c.Name)
-	}
-	return names
-}
+func names(r *stats.Registry) []string      { return namesOf(r.Caches()) }
+func wheelNames(r *stats.Registry) []string { return namesOf(r.Wheels()) }
 
-func wheelNames(r *stats.Registry) (names []string) {
-	for _, w := range r.Wheels() {
-		names = append(names, w.Name)
+func namesOf[S any](all []stats.Named[S]) (names []string) {
+	for _, one := range all {
+		names = append(names, one.Name)
 	}
 	return names
 }
@@ -101,9 +98,7 @@ func TestASourceWithAWeakPointerKeepsNothingAlive(t *testing.T) {
 	})
 	checkNames(t, &r, "users")
 	runtime.KeepAlive(c)
-	for end := time.Now().Add(time.Minute); held.Value() != nil && time.Now().Before(end); {
-		runtime.GC()
-	}
+	settle.Collected(func() bool { return held.Value() == nil })
 	checkNames(t, &r)
 }
 

@@ -3,7 +3,6 @@ package stats_test
 import (
 	"net/http"
 	"runtime"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -157,30 +156,6 @@ func TestAHandlerOfAnEarlierBubble(t *testing.T) {
 			t.Errorf("a bubble of %v: %d samples by a Handler in real time, %d in the history, want 1", first, got, n)
 		}
 	}
-}
-
-// TestSamplesInHandNeverChange checks that the samples of a look, which are read without a lock,
-// never change.
-func TestSamplesInHandNeverChange(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var r stats.Registry
-		r.Register("users", ticking())
-		h := r.Handler()
-		for range 200 {
-			held := r.Samples("users")
-			then := slices.Clone(held)
-			first, last := *held[0], *held[len(held)-1]
-			if len(held) > 61 {
-				t.Fatalf("%d samples, want at most 61", len(held))
-			}
-			sleep(2 * time.Second)
-			show(t, h, 61) // with a running point, which is this look's own
-			sleep(3 * time.Second)
-			if !slices.Equal(held, then) || *held[0] != first || *held[len(held)-1] != last {
-				t.Fatal("samples have changed in hand")
-			}
-		}
-	})
 }
 
 // TestMemoryOfHistories measures the heap: a handler, and who reads the metrics, makes no history; one

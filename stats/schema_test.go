@@ -12,7 +12,7 @@ import (
 	"github.com/pinwheel-cache/pinwheel/stats"
 )
 
-var update = flag.Bool("update", false, "write docs/stats.schema.json and docs/metrics.md anew")
+var update = flag.Bool("update", false, "write docs/stats.schema.json and docs/metrics.txt anew")
 
 const schemaFile = "../docs/stats.schema.json"
 
@@ -93,47 +93,43 @@ func setNumber(object map[string]any, name string, n stats.JSONNumber) {
 	}
 }
 
-// docs/metrics.md lists the metrics.
+// docs/metrics.txt lists the metrics.
 //
 // Catches: a metric that it does not have.
 func TestDocumentationListsTheMetrics(t *testing.T) {
-	checkFile(t, "../docs/metrics.md", []byte(`# Metrics
+	checkFile(t, "../docs/metrics.txt", []byte(`Metrics, as "go test ./stats -update" writes them: what /metrics serves, and what the modules
+otel and prometheus collect.
 
-What `+"`/metrics`"+` serves, and what [otel](../otel/doc.go) and [prometheus](../prometheus/doc.go) collect. A level is a gauge whose sum over all caches has a meaning. A cache has metrics of a limit, weights, hot keys, estimates and package near only if it has these. `+"`go test ./stats -update`"+` writes this page.
+A level is a gauge whose sum over all caches has a meaning. A cache has metrics of a limit,
+weights, hot keys, estimates and package near only if it has these.
 
-## Of caches
+Of caches. Each has the label cache, in OpenTelemetry pinwheel.cache.name.
 
-Each has the label `+"`cache`"+`, the name of the cache; in OpenTelemetry `+"`pinwheel.cache.name`"+`.
+`+listOf(stats.CacheMetrics())+`Of timing wheels. Each has the label wheel, in OpenTelemetry pinwheel.timingwheel.name.
 
-`+tableOf(stats.CacheMetrics())+`
-## Of timing wheels
-
-Each has the label `+"`wheel`"+`; in OpenTelemetry `+"`pinwheel.timingwheel.name`"+`.
-
-`+tableOf(stats.WheelMetrics())))
+`+strings.TrimSuffix(listOf(stats.WheelMetrics()), "\n")))
 }
 
-// tableOf returns a row for each metric: the names in Prometheus and OpenTelemetry, what it is,
+// listOf returns a paragraph for each metric: the names in Prometheus and OpenTelemetry, what it is,
 // and the labels with their values.
-func tableOf[S any](metrics []stats.Metric[S]) string {
-	var table strings.Builder
-	table.WriteString("| Prometheus | OpenTelemetry | | |\n|---|---|---|---|\n")
+func listOf[S any](metrics []stats.Metric[S]) string {
+	var list strings.Builder
 	for _, m := range metrics {
-		if m.Name == "" && m.Path == "" {
+		switch {
+		case m.Name == "" && m.Path == "":
 			continue
+		case m.Name == "":
+			list.WriteString("OpenTelemetry only: " + m.Path)
+		case m.Path == "":
+			list.WriteString("Prometheus only: " + m.Name)
+		default:
+			list.WriteString(m.Name + ", " + m.Path)
 		}
-		fmt.Fprintf(&table, "| %s | %s | %s, `%s` | %s", code(m.Name), code(m.Path), m.Kind, m.Unit, m.Help)
+		fmt.Fprintf(&list, "\n\t%s, %s. %s\n", m.Kind, m.Unit, m.Help)
 		if label, values := m.Labels(); label != "" {
-			fmt.Fprintf(&table, " `%s`, `%s`: %s.", label, m.Attribute, strings.Join(values, ", "))
+			fmt.Fprintf(&list, "\t%s, %s: %s.\n", label, m.Attribute, strings.Join(values, ", "))
 		}
-		table.WriteString(" |\n")
+		list.WriteString("\n")
 	}
-	return table.String()
-}
-
-func code(name string) string {
-	if name == "" {
-		return ""
-	}
-	return "`" + name + "`"
+	return list.String()
 }

@@ -10,6 +10,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/pinwheel-cache/pinwheel/internal/numbers"
 	"github.com/pinwheel-cache/pinwheel/stats"
 )
 
@@ -138,37 +139,9 @@ func leafValue(leaf reflect.Value) uint64 {
 	return 0
 }
 
-// distinct returns a Snapshot in which no two numbers are the same, starting
-// after n, so that a number shown in the wrong place is noticed.
-func distinct(n uint64) stats.Snapshot {
-	var s stats.Snapshot
-	n = number(reflect.ValueOf(&s).Elem(), n)
-	// More misses than expired ones, as in a real cache.
-	s.Misses += 1000 * n
-	s.Loads.OK.SetSum(1500 * time.Millisecond)
-	s.Loads.Failed.SetSum(2500 * time.Millisecond)
-	s.Expiry.Lateness.SetSum(250 * time.Millisecond)
-	s.EvictedAge.MakeAges()
-	return s
-}
-
-// distinctWheel is distinct for a Wheel.
-func distinctWheel(n uint64) stats.WheelSnapshot {
-	var w stats.WheelSnapshot
-	number(reflect.ValueOf(&w).Elem(), n)
-	w.Lateness.SetSum(750 * time.Millisecond)
-	return w
-}
-
-// number gives the numbers in the struct v the values after n, one each, and
-// returns the last.
-func number(v reflect.Value, n uint64) uint64 {
-	leaves(v, "", func(_ string, leaf reflect.Value) {
-		n++
-		setLeaf(leaf, n)
-	})
-	return n
-}
+// distinct and distinctWheel return statistics whose numbers, after n, differ.
+func distinct(n uint64) stats.Snapshot           { return numbers.Distinct[stats.Snapshot](n) }
+func distinctWheel(n uint64) stats.WheelSnapshot { return numbers.Distinct[stats.WheelSnapshot](n) }
 
 // always returns a source that reports s.
 func always[S any](s S) func() (S, bool) {

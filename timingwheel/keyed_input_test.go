@@ -90,20 +90,3 @@ func TestKeyedHugeDelays(t *testing.T) {
 		})
 	}
 }
-
-// TestKeyedLongDelayIsNotEarly checks that a delay of years is not cut short, however
-// short the revolution.
-func TestKeyedLongDelayIsNotEarly(t *testing.T) {
-	for _, slots := range []int{1, 2, 3, 64, 733, ring.MaxSlots} {
-		w := newKeyed(t, minInterval, slots, func(int, int) {})
-		for i, delay := range []time.Duration{10 * 24 * time.Hour, 365 * 24 * time.Hour, longestDelay} {
-			due := time.Now().Add(delay)
-			mustSetKeyed(t, w, i, 0, delay)
-			for p := range w.All() {
-				if p.Key == i && p.Due.Before(due) {
-					t.Errorf("%d slots of %v: a delay of %v is cut to %v", slots, minInterval, delay, delay-due.Sub(p.Due))
-				}
-			}
-		}
-	}
-}

@@ -1,6 +1,5 @@
-// Package studies has the benchmarks behind results/timers.md, docs/timers.md, and the pauses and
-// shapes of docs/performance.md. Those of a study that has ended are in the history, as its results
-// say.
+// Package studies has the benchmarks behind results/timers.md, docs/timers.md and the pauses of
+// docs/performance.md. Those of a study that has ended are in the history, as its results say.
 package studies
 
 import (

@@ -61,25 +61,3 @@ func TestJitter(t *testing.T) {
 		WantHit(t, c, "touched", 3)
 	})
 }
-
-// TestIdle: reads restart the idle time whenever they come. How it meets TTLs and the other methods
-// is cache.TestModel.
-func TestIdle(t *testing.T) {
-	// Catches: a read far from the deadline that takes the time from a clock which stands still between
-	// ticks.
-	Bubble(t, "read at any time", func(t *testing.T) {
-		const idle = 5 * time.Minute
-		c := New(t, cache.Options[string, int]{Idle: idle})
-		c.Set("k", 1)
-		for i := range 50 {
-			time.Sleep(time.Duration(i) * 777_777_777)
-			WantHit(t, c, "k", 1)
-			time.Sleep(idle - time.Nanosecond)
-			WantHit(t, c, "k", 1)
-		}
-		time.Sleep(3*time.Second + 333_333_333)
-		WantHit(t, c, "k", 1)
-		time.Sleep(idle)
-		WantMiss(t, c, "k")
-	})
-}

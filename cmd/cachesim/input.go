@@ -18,7 +18,6 @@ import (
 type input struct {
 	parser parser
 	trace  *trace
-	tick   func(n int) // gets the number of bytes read, before they are unpacked
 
 	lines, skipped uint64
 	firstSkipped   string // where and why
@@ -60,7 +59,7 @@ func (in *input) readFile(name string, stdin io.Reader) error {
 }
 
 func (in *input) read(name string, r io.Reader) error {
-	b := bufio.NewReaderSize(&ticking{r, in.tick}, longestLine)
+	b := bufio.NewReaderSize(r, longestLine)
 	if head, _ := b.Peek(2); bytes.Equal(head, []byte("\x1f\x8b")) {
 		unpacked, err := gzip.NewReader(b)
 		if err != nil {
@@ -132,28 +131,4 @@ func excerpt(line []byte) string {
 		line = line[:len(line)-1]
 	}
 	return strconv.Quote(string(line)) + "…"
-}
-
-// ticking is a reader that calls tick.
-type ticking struct {
-	io.Reader
-	tick func(n int)
-}
-
-func (r *ticking) Read(p []byte) (int, error) {
-	n, err := r.Reader.Read(p)
-	r.tick(n)
-	return n, err
-}
-
-// sizeOf returns the size of files in bytes, or 0 if it is not known.
-func sizeOf(names []string) (size int64) {
-	for _, name := range names {
-		info, err := os.Stat(name)
-		if err != nil || !info.Mode().IsRegular() {
-			return 0
-		}
-		size += info.Size()
-	}
-	return size
 }

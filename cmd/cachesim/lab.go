@@ -44,10 +44,9 @@ func part(n, of uint64) float64 {
 
 // A lab replays a trace with different policies and limits.
 type lab struct {
-	trace  *trace
-	parts  []*trace // of the trace, if it is a sample, to estimate its error
-	ttls   bool     // values expire
-	ticker func(n int)
+	trace *trace
+	parts []*trace // of the trace, if it is a sample, to estimate its error
+	ttls  bool     // values expire
 }
 
 // A sample is split into sampleParts parts. Their standard error times student bounds the
@@ -58,20 +57,11 @@ const (
 )
 
 func newLab(t *trace) *lab {
-	l := &lab{trace: t, ttls: t.ttls != nil, ticker: func(int) {}}
+	l := &lab{trace: t, ttls: t.ttls != nil}
 	if t.sampled() {
 		l.parts = t.parts(sampleParts)
 	}
 	return l
-}
-
-// work returns the number of accesses that runs replay.
-func (l *lab) work(runs int) int64 {
-	n := int64(len(l.trace.ids)) * int64(runs)
-	if l.parts != nil {
-		n *= 2
-	}
-	return n
 }
 
 // try runs each policy with each limit, concurrently on all processors.
@@ -137,14 +127,14 @@ func (l *lab) replay(t *trace, policy string, of limit) (run, error) {
 		if of.n == 0 {
 			scaled = uint64(len(t.ids))
 		}
-		c = simulateMin(t, int(scaled), l.ttls, l.ticker)
+		c = simulateMin(t, int(scaled), l.ttls)
 	} else {
 		p, ok := policies[policy]
 		if !ok {
 			return run{}, fmt.Errorf("-policies has %q: want lru, adaptive or min", policy)
 		}
 		var err error
-		if c, err = simulateCache(t, p, scaled, of.inBytes, l.ttls, l.ticker); err != nil {
+		if c, err = simulateCache(t, p, scaled, of.inBytes, l.ttls); err != nil {
 			return run{}, err
 		}
 	}

@@ -26,7 +26,7 @@ func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 		fmt.Fprintf(stderr, "cachesim: %v\n", err)
 		return 2
 	}
-	r, err := s.study(stdin, stderr)
+	r, err := s.study(stdin)
 	if err == nil {
 		err = s.write(r, stdout)
 	}
@@ -166,11 +166,9 @@ have answered. Without a file it reads standard input.
 }
 
 // study reads the input and tries the policies on it.
-func (s *settings) study(stdin io.Reader, stderr io.Writer) (*report, error) {
-	bar := newProgress(stderr, "reading", sizeOf(s.files))
-	in := &input{parser: s.parser, trace: newTrace(s.sample, s.keys), tick: bar.add}
+func (s *settings) study(stdin io.Reader) (*report, error) {
+	in := &input{parser: s.parser, trace: newTrace(s.sample, s.keys)}
 	err := in.readFiles(s.files, stdin)
-	bar.stop()
 	if err != nil {
 		return nil, err
 	}
@@ -183,9 +181,6 @@ func (s *settings) study(stdin io.Reader, stderr io.Writer) (*report, error) {
 	if s.limits == nil {
 		limits = l.grid(r.Input, false)
 	}
-	bar = newProgress(stderr, "simulating", l.work(len(limits)*len(s.policies)+1))
-	defer func() { bar.stop() }()
-	l.ticker = bar.add
 	if r.Runs, err = l.try(s.policies, limits); err != nil {
 		return nil, err
 	}

@@ -13,7 +13,7 @@ import (
 //
 // Its state is the set of the numbers of the next gets of its entries. So an access is a
 // hit if its own number is in the set, and the victim is the highest number.
-func simulateMin(t *trace, limit int, ttls bool, tick func(n int)) counts {
+func simulateMin(t *trace, limit int, ttls bool) counts {
 	next := nextGets(t)
 	var c counter
 	have := newMoments(len(t.ids))
@@ -23,9 +23,6 @@ func simulateMin(t *trace, limit int, ttls bool, tick func(n int)) counts {
 		deadlines = make([]time.Duration, len(t.hashes))
 	}
 	for i, id := range t.ids {
-		if i%progressStep == 0 {
-			tick(progressStep)
-		}
 		op := at(t.ops, i)
 		if !op.get() && op != opStore {
 			continue

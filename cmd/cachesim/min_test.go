@@ -23,8 +23,6 @@ func spread(n uint64) uint64 {
 	return n ^ n>>33
 }
 
-func noTick(int) {}
-
 // bestHits returns the most hits that any cache can have. It tries everything: after each
 // access, to store the key or not, and to evict any entry.
 func bestHits(keys []int, limit int) int {
@@ -66,7 +64,7 @@ func TestMinIsTheOptimum(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		keys := rapid.SliceOfN(rapid.IntRange(0, 6), 1, 30).Draw(t, "keys")
 		limit := rapid.IntRange(1, 5).Draw(t, "limit")
-		got := simulateMin(traceOf(keys), limit, false, noTick)
+		got := simulateMin(traceOf(keys), limit, false)
 		if want := bestHits(keys, limit); int(got.hits) != want || int(got.gets) != len(keys) {
 			t.Fatalf("MIN hits %d of %d, want %d of %d", got.hits, got.gets, want, len(keys))
 		}

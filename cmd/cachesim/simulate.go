@@ -47,9 +47,6 @@ func (c *counter) count(t *trace, i int, hit bool) {
 	}
 }
 
-// progressStep is the number of accesses after which a replay reports progress.
-const progressStep = 1 << 16
-
 // A player replays a trace through a cache of the library, with its policy, shards, budget
 // and hash. Only the time is that of the trace: the player removes what expires, as the
 // cache's timing wheel would.
@@ -69,7 +66,7 @@ const (
 
 // simulateCache replays a trace through a cache with a limit in entries or in bytes; 0
 // means none.
-func simulateCache(t *trace, policy cache.Policy, limit uint64, inBytes, ttls bool, tick func(n int)) (counts, error) {
+func simulateCache(t *trace, policy cache.Policy, limit uint64, inBytes, ttls bool) (counts, error) {
 	o := cache.Options[uint32, uint32]{Name: "cachesim", Policy: policy, Limit: int(limit)}
 	if inBytes {
 		o.Limit, o.MaxWeight = 0, limit
@@ -86,15 +83,12 @@ func simulateCache(t *trace, policy cache.Policy, limit uint64, inBytes, ttls bo
 		p.ring = ring.New(slots)
 		p.ring.Resize(len(t.hashes))
 	}
-	return p.play(tick), nil
+	return p.play(), nil
 }
 
-func (p *player) play(tick func(n int)) counts {
+func (p *player) play() counts {
 	var c counter
 	for i, id := range p.trace.ids {
-		if i%progressStep == 0 {
-			tick(progressStep)
-		}
 		now := at(p.trace.at, i)
 		if p.ring != nil {
 			p.expire(id, now)

@@ -14,7 +14,7 @@ import (
 // replayLRU returns the hits of the library's cache.
 func replayLRU(t testing.TB, tr *trace, limit int) int {
 	t.Helper()
-	c, err := simulateCache(tr, cache.LRU, uint64(limit), false, tr.ttls != nil, noTick)
+	c, err := simulateCache(tr, cache.LRU, uint64(limit), false, tr.ttls != nil)
 	must(t, err)
 	return int(c.hits)
 }
@@ -48,7 +48,7 @@ func TestTheCacheIsSecondChance(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		keys := rapid.SliceOfN(rapid.IntRange(0, 20), 1, 300).Draw(t, "keys")
 		limit := rapid.IntRange(1, 15).Draw(t, "limit")
-		c, err := simulateCache(traceOf(keys), cache.LRU, uint64(limit), false, false, noTick)
+		c, err := simulateCache(traceOf(keys), cache.LRU, uint64(limit), false, false)
 		if want := secondChance(keys, limit); err != nil || int(c.hits) != want {
 			t.Fatalf("%d hits (%v), want %d", c.hits, err, want)
 		}
@@ -134,11 +134,11 @@ func TestTheCacheKeepsTTLs(t *testing.T) {
 			}
 			deadlines[key] = deadline(now, ttl)
 		}
-		got, err := simulateCache(tr, cache.LRU, 0, false, true, noTick)
+		got, err := simulateCache(tr, cache.LRU, 0, false, true)
 		if err != nil || got.hits != hits {
 			t.Fatalf("%d hits (%v), want %d", got.hits, err, hits)
 		}
-		if best := simulateMin(tr, 10, true, noTick); best.hits != hits {
+		if best := simulateMin(tr, 10, true); best.hits != hits {
 			t.Fatalf("MIN with room for all has %d hits, want %d", best.hits, hits)
 		}
 	})
@@ -161,7 +161,7 @@ func TestLimitsOfBytes(t *testing.T) {
 	for _, key := range []uint64{1, 2, 1, 2, 3, 3} { // 1 and 2 do not fit together
 		tr.add(access{key: key, size: map[uint64]uint32{1: 600, 2: 600, 3: 400}[key]})
 	}
-	c, err := simulateCache(tr, cache.LRU, 1000, true, false, noTick)
+	c, err := simulateCache(tr, cache.LRU, 1000, true, false)
 	if err != nil || c != (counts{gets: 6, hits: 1, bytes: 3200, bytesInHits: 400}) {
 		t.Errorf("%+v (%v), want one hit, of 400 bytes", c, err)
 	}

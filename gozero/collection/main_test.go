@@ -5,15 +5,12 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+
+	"github.com/pinwheel-cache/pinwheel/internal/settle"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const ms = time.Millisecond
 
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var must = settle.Must // ends a test with an error that it did not expect

@@ -1,5 +1,5 @@
 // Package settle is for tests of what a program leaves behind. For goroutines it waits until those
-// that end by themselves have ended, and then asks goleak. It also measures memory.
+// that end by themselves have ended, and then asks goleak. It also measures memory, and has Must.
 package settle
 
 import (
@@ -49,5 +49,13 @@ func (t tests) Run() int {
 func wait(options []goleak.Option) {
 	for end := time.Now().Add(patience); goleak.Find(options...) != nil && time.Now().Before(end); {
 		time.Sleep(time.Millisecond)
+	}
+}
+
+// Must ends a test with an error that it did not expect.
+func Must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/zeromicro/go-zero/core/syncx"
 	"go.uber.org/goleak"
 
+	"github.com/pinwheel-cache/pinwheel/internal/settle"
 	"github.com/pinwheel-cache/pinwheel/near/gozero"
 	"github.com/pinwheel-cache/pinwheel/near/redis/redistest"
 	"github.com/pinwheel-cache/pinwheel/stats"
@@ -132,9 +133,4 @@ func do(t testing.TB, s *redistest.Server, args ...string) string {
 	return text
 }
 
-func check(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var check = settle.Must // ends a test with an error that it did not expect

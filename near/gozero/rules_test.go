@@ -166,27 +166,6 @@ func reads(t testing.TB, s *redistest.Server) (calls int) {
 	return calls
 }
 
-// TestGet checks that Get keeps values, and distinguishes a missing key from one known to
-// have no value.
-func TestGet(t *testing.T) {
-	s := server(t)
-	c := newNear(t, gozero.Conf{}, nodes(s.Addr))
-	var got row
-	if err := c.Get(key, &got); err != errNotFound {
-		t.Errorf("missing: %v", err)
-	}
-	check(t, c.Set(key, row{ID: 1}))
-	await(t, "a hit", func() bool {
-		before := reads(t, s)
-		check(t, c.Get(key, &got))
-		return got.ID == 1 && reads(t, s) == before
-	})
-	check(t, c.Del(key))
-	if err := c.Get(key, &got); err != errNotFound {
-		t.Errorf("removed: %v", err)
-	}
-}
-
 // TestUnstored checks that the result of a query that go-zero could not store is not kept.
 //
 // Catches: a value that is kept although Redis does not have its key, so that no change of it
@@ -424,26 +403,5 @@ func TestQueryEndsBeforeItsCaller(t *testing.T) {
 	}
 	if err := c.TakeCtx(ctx, new(row), "cache:row:2", nil); !errors.Is(err, context.Canceled) {
 		t.Errorf("a context that has ended does not reach Redis: %v", err)
-	}
-}
-
-// TestTakeAfterGet checks that a Take that waits for a Get, which finds nothing, then
-// queries.
-func TestTakeAfterGet(t *testing.T) {
-	s := server(t)
-	c := newNear(t, gozero.Conf{}, nodes(s.Addr))
-	for i := range 5 {
-		key := fmt.Sprint("cache:row:", i)
-		var all sync.WaitGroup
-		all.Go(func() { do(t, s, "CLIENT", "PAUSE", "100", "ALL") }) // so that the Take finds the Get under way
-		time.Sleep(20 * time.Millisecond)
-		all.Go(func() {
-			if err := c.GetCtx(t.Context(), key, new(row)); err != nil && err != errNotFound {
-				t.Error(err)
-			}
-		})
-		time.Sleep(10 * time.Millisecond)
-		(&table{row: row{ID: 1}}).take(t, c, key, row{ID: 1}, nil, 1)
-		all.Wait()
 	}
 }

@@ -49,11 +49,12 @@ type conns struct {
 // own adds a connection until it is closed, or closes it if the client has ended.
 func (c *conns) own(conn net.Conn) (net.Conn, error) {
 	c.mu.Lock()
-	defer c.mu.Unlock()
 	if c.closed {
+		c.mu.Unlock()
 		conn.Close()
 		return nil, net.ErrClosed
 	}
+	defer c.mu.Unlock()
 	if c.all == nil {
 		c.all = map[*watchedConn]struct{}{}
 	}
@@ -69,12 +70,12 @@ func (c *conns) own(conn net.Conn) (net.Conn, error) {
 
 func (c *conns) close() {
 	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.closed = true
-	for owned := range c.all {
+	all := c.all
+	c.all, c.closed = nil, true
+	c.mu.Unlock()
+	for owned := range all {
 		owned.Conn.Close()
 	}
-	clear(c.all)
 }
 
 // connect makes the client for a topology, which all later calls use.
@@ -159,17 +160,20 @@ func (c *clients) replace(next *client) bool {
 // use returns the client in use; done must follow.
 func (c *clients) use() (*client, error) {
 	c.mu.Lock()
-	defer c.mu.Unlock()
-	switch {
-	case c.closed:
-		return nil, errClosed
-	case c.client == nil && c.why != nil:
-		return nil, fmt.Errorf("%w: %w", errUnconnected, c.why)
-	case c.client == nil:
-		return nil, errUnconnected
+	used, closed, why := c.client, c.closed, c.why
+	if used != nil {
+		used.users++
 	}
-	c.client.users++
-	return c.client, nil
+	c.mu.Unlock()
+	switch {
+	case used != nil:
+		return used, nil
+	case closed:
+		return nil, errClosed
+	case why != nil:
+		return nil, fmt.Errorf("%w: %w", errUnconnected, why)
+	}
+	return nil, errUnconnected
 }
 
 func (c *clients) done(used *client) {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"sync"
 	"testing"
 
 	"github.com/redis/rueidis"
@@ -65,6 +66,43 @@ func TestReplacedClient(t *testing.T) {
 	third := &closable{}
 	if r.clients.replace(&client{Client: third}) {
 		t.Error("a closed one was opened again")
+	}
+}
+
+// A probe is an error and a connection of the user. It calls f where code of the user runs.
+type probe struct {
+	net.Conn
+	f func()
+}
+
+func (p probe) Error() string { p.f(); return "probe" }
+func (p probe) Close() error  { p.f(); return nil }
+
+// Catches: an error or a connection of the user's dialer that is called under a lock, and waits for
+// ever if it uses the Redis.
+func TestCodeOfTheUserRunsWithoutALock(t *testing.T) {
+	called := 0
+	free := func(mu *sync.Mutex) func() {
+		return func() {
+			if called++; !mu.TryLock() {
+				t.Error("called under a lock")
+				return
+			}
+			mu.Unlock()
+		}
+	}
+	var c clients
+	c.ended(probe{f: free(&c.mu)})
+	if _, err := c.use(); !errors.Is(err, errUnconnected) {
+		t.Error(err)
+	}
+	var of conns
+	conn := probe{f: free(&of.mu)}
+	_, _ = of.own(conn)
+	of.close()
+	_, _ = of.own(conn)
+	if called != 3 {
+		t.Errorf("called %d times, want 3", called)
 	}
 }
 

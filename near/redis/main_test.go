@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/pinwheel-cache/pinwheel/internal/settle"
 	"github.com/pinwheel-cache/pinwheel/near"
 	"github.com/pinwheel-cache/pinwheel/near/redis"
 	"github.com/pinwheel-cache/pinwheel/near/redis/redistest"
@@ -214,3 +215,5 @@ func (r *recorder) awaitAgain(t testing.TB, what string, f func()) {
 	f()
 	r.await(t, what, func() bool { return r.alls > alls && r.served })
 }
+
+var check = settle.Must // ends a test with an error that it did not expect

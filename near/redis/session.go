@@ -66,19 +66,23 @@ func (ss *sessions) look(ctx context.Context, t topology, every time.Duration) {
 // dialed ends the sessions that do not watch a server to which addr leads. An err says why
 // nobody should.
 func (ss *sessions) dialed(addr, server string, err error) {
+	var astray []*session
 	ss.mu.Lock()
-	defer ss.mu.Unlock()
 	for _, s := range ss.all {
 		if s.servers == nil {
 			s.servers = []string{server}
 		}
-		switch {
-		case s.cluster != nil && slices.Contains(s.deaf, s.cluster.at(addr)):
-		case err != nil:
-			s.end(err)
-		case !slices.Contains(s.servers, server):
-			s.end(fmt.Errorf("%w: %s leads to a server that is not watched", errTopology, addr))
+		deaf := s.cluster != nil && slices.Contains(s.deaf, s.cluster.at(addr))
+		if !deaf && (err != nil || !slices.Contains(s.servers, server)) {
+			astray = append(astray, s)
 		}
+	}
+	ss.mu.Unlock()
+	if err == nil {
+		err = fmt.Errorf("%w: %s leads to a server that is not watched", errTopology, addr)
+	}
+	for _, s := range astray { // not under mu: this may ask the context that Watch was given
+		s.end(err)
 	}
 }
 

@@ -303,10 +303,3 @@ func field(line, name string) int {
 	}
 	return n
 }
-
-func check(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}

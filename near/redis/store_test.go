@@ -279,35 +279,3 @@ func TestOneLeaseForAll(t *testing.T) {
 		t.Errorf("%d hold the lease", n)
 	}
 }
-
-// Catches: a client that is closed while it is used, when the source connects again; a store
-// that works after Close.
-func TestStoreWhileTheSourceReconnects(t *testing.T) {
-	s := server(t)
-	r := open(t, redis.Options{}, s.Addr)
-	w := watch(t, r, lag)
-	var stop atomic.Bool
-	var users sync.WaitGroup
-	for range 4 {
-		users.Go(func() {
-			for !stop.Load() {
-				if _, err := r.Get(context.Background(), "user:1"); err != nil {
-					t.Errorf("Get: %v", err)
-					return
-				}
-			}
-		})
-	}
-	end := func() { stop.Store(true); users.Wait() }
-	defer end()
-	for range 5 {
-		w.awaitAgain(t, "the reconnect", func() {
-			do(t, s, "CLIENT", "KILL", "ID", strconv.Itoa(field(tracker(t, s), "id")))
-		})
-	}
-	end()
-	r.Close()
-	if err := r.Set(t.Context(), "user:1", found("1")); err == nil {
-		t.Error("Set after Close is no error")
-	}
-}

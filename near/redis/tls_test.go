@@ -41,7 +41,7 @@ func TestTLS(t *testing.T) {
 	w.awaitAgain(t, "the reconnect", func() { do(t, s, "CLIENT", "KILL", "ID", strconv.Itoa(field(tracker(t, s), "id"))) })
 	w.tellsKey(t, "user:2", func() { check(t, r.Set(t.Context(), "user:2", found("two"))) })
 
-	for name, config := range map[string]*tls.Config{"not trusted": {RootCAs: x509.NewCertPool()}, "another name": {RootCAs: roots, ServerName: "example.com"}} {
+	for name, config := range map[string]*tls.Config{"not trusted": {RootCAs: x509.NewCertPool()}, "another name": {RootCAs: roots, ServerName: "another.example"}} {
 		o := redis.Options{Prefixes: []string{"user:"}, Client: rueidis.ClientOption{InitAddress: []string{addr}, TLSConfig: config}}
 		if r, err := redis.New(t.Context(), o); err == nil {
 			r.Close()

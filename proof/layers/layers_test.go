@@ -13,6 +13,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"golang.org/x/tools/go/packages"
 )
 
 // layers are the files of each layer, the topmost first.
@@ -67,6 +69,25 @@ func TestLayers(t *testing.T) {
 	}
 }
 
+// circles are the most files of other packages that call each other in a circle. They may only shrink.
+var circles = map[string]int{
+	"timingwheel": 2, "timingwheel/ring": 0, "lru": 0, "near": 0, "near/redis": 0, "stats": 4, "cmd/cachesim": 3,
+	"internal/eviction": 3, "internal/runner": 0, "internal/biased": 0, "internal/index": 0,
+	"internal/recording": 0, "internal/snapshot": 2, "internal/hotkeys": 0, "cache/internal/flight": 0,
+}
+
+// TestCircles checks the calls between the files of other packages.
+//
+// Catches: files of them that call each other in a larger circle than now.
+func TestCircles(t *testing.T) {
+	for dir, most := range circles {
+		files, arrows := calls(t, "../../"+dir)
+		if circle := largestCircle(files, arrows); len(circle) != most {
+			t.Errorf("%s: %d files call each other, want %d, and to write down if they are fewer: %v", dir, len(circle), most, circle)
+		}
+	}
+}
+
 // Catches: calls that are not seen.
 func TestCallsAreSeen(t *testing.T) {
 	_, arrows := calls(t, "../../cache")
@@ -90,12 +111,9 @@ func TestCallsAreSeen(t *testing.T) {
 func calls(t *testing.T, dir string) (files []string, arrows map[arrow]bool) {
 	t.Helper()
 	p := load(t, dir, ".")[0]
-	name := func(n interface{ Pos() token.Pos }) string {
-		return strings.TrimSuffix(filepath.Base(p.Fset.Position(n.Pos()).Filename), ".go")
-	}
 	arrows = map[arrow]bool{}
 	for _, file := range p.Syntax {
-		from := name(file)
+		from := fileOf(p, file)
 		files = append(files, from)
 		ast.Inspect(file, func(n ast.Node) bool {
 			id, ok := n.(*ast.Ident)
@@ -106,13 +124,31 @@ func calls(t *testing.T, dir string) (files []string, arrows map[arrow]bool) {
 			if !ok || f.Pkg() != p.Types {
 				return true
 			}
-			if to := name(f.Origin()); to != from {
+			if to := fileOf(p, f.Origin()); to != from {
 				arrows[arrow{from, to, f.Name()}] = true
 			}
 			return true
 		})
 	}
 	return files, arrows
+}
+
+// load loads packages with their syntax and types, without their tests.
+func load(t *testing.T, dir string, patterns ...string) []*packages.Package {
+	t.Helper()
+	loaded, err := packages.Load(&packages.Config{
+		Mode: packages.NeedName | packages.NeedFiles | packages.NeedCompiledGoFiles | packages.NeedImports | packages.NeedSyntax | packages.NeedTypes | packages.NeedTypesInfo | packages.NeedTypesSizes,
+		Dir:  dir,
+	}, patterns...)
+	if err != nil || len(loaded) == 0 || packages.PrintErrors(loaded) > 0 {
+		t.Fatal(err, loaded)
+	}
+	return loaded
+}
+
+// fileOf returns the file of a declaration, without .go.
+func fileOf(p *packages.Package, n interface{ Pos() token.Pos }) string {
+	return strings.TrimSuffix(filepath.Base(p.Fset.Position(n.Pos()).Filename), ".go")
 }
 
 // largestCircle returns the largest set of files each of which leads to each other one.

@@ -16,19 +16,6 @@ import (
 
 const module = "github.com/pinwheel-cache/pinwheel/"
 
-// load loads packages with their syntax and types.
-func load(t *testing.T, dir string, patterns ...string) []*packages.Package {
-	t.Helper()
-	loaded, err := packages.Load(&packages.Config{
-		Mode: packages.NeedName | packages.NeedFiles | packages.NeedCompiledGoFiles | packages.NeedImports | packages.NeedSyntax | packages.NeedTypes | packages.NeedTypesInfo | packages.NeedTypesSizes,
-		Dir:  dir,
-	}, patterns...)
-	if err != nil || len(loaded) == 0 || packages.PrintErrors(loaded) > 0 {
-		t.Fatal(err, loaded)
-	}
-	return loaded
-}
-
 // A program is a user of the whole API, as source text: it calls each exported function and method,
 // and each argument, field or element that may be a function is one of its own, which is named after it.
 type program struct {

@@ -47,13 +47,11 @@ func TestBroken(t *testing.T) {
 	}{
 		{"Set is applied late", Promises{}, lasting, lateSet},
 		{"Set is lost at times", Promises{}, lasting, losesSet},
-		{"Get from a copy", Promises{}, lasting, staleCopy},
 		{"a load undoes Del", Promises{}, lasting, loadUndoesDel},
 		{"a refresh undoes Del", Promises{}, lasting, refreshUndoesDel},
 		{"what was removed stands in", Promises{StandsIn: true}, lasting, removedStandsIn},
 		{"a load undoes Clear", Promises{}, lasting, loadUndoesClear},
 		{"a load undoes DelFunc", Promises{}, lasting, loadUndoesDelFunc},
-		{"a load undoes Set", Promises{}, lasting, loadUndoesSet},
 		{"two loads at once", Promises{}, lasting, twoLoads},
 		{"a load undoes Del beside another", Promises{}, lasting, besideUndoesDel},
 		{"Compute is two steps", Promises{}, lasting, computeInTwo},
@@ -89,32 +87,6 @@ func losesSet() *Subject {
 		if sets.Add(1)%20 != 0 {
 			n.set(key, value)
 		}
-	}
-	return s
-}
-
-// staleCopy keeps what it found for the next two reads of the key.
-func staleCopy() *Subject {
-	n := newNaive(0, 0)
-	s := n.subject()
-	var mu sync.Mutex
-	type copied struct {
-		value int64
-		ok    bool
-		uses  int
-	}
-	copies := make(map[int]*copied)
-	s.Get = func(key int) (int64, bool) {
-		mu.Lock()
-		defer mu.Unlock()
-		c := copies[key]
-		if c == nil || c.uses == 2 {
-			c = new(copied)
-			c.value, c.ok = n.get(key)
-			copies[key] = c
-		}
-		c.uses++
-		return c.value, c.ok
 	}
 	return s
 }
@@ -186,13 +158,6 @@ func loadUndoesClear() *Subject {
 	n := newNaive(0, 0)
 	s := n.subject()
 	s.Clear = func() { n.keepingLoads(func() { clear(n.entries) }) }
-	return s
-}
-
-func loadUndoesSet() *Subject {
-	n := newNaive(0, 0)
-	s := n.subject()
-	s.Set = func(key int, value int64) { n.keepingLoads(func() { n.store(key, value, 0) }) }
 	return s
 }
 

@@ -9,7 +9,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
-	"github.com/pinwheel-cache/pinwheel/internal/sources"
 	prompinwheel "github.com/pinwheel-cache/pinwheel/prometheus"
 	"github.com/pinwheel-cache/pinwheel/stats"
 )
@@ -17,14 +16,9 @@ import (
 // TestCollectorIsTheHandler checks that the collector has what the handler serves, sample for
 // sample, and that promlint finds nothing.
 func TestCollectorIsTheHandler(t *testing.T) {
-	for name, s := range map[string]stats.Snapshot{"full": distinct(0), `odd "name" \ 1`: {}} {
-		_, unregister := sources.Register(sources.Cache[stats.Snapshot]{Name: name, Snapshot: func() (stats.Snapshot, bool) { return s, true }})
-		t.Cleanup(unregister)
-	}
-	wheel := distinctWheel(1000)
-	_, unregister := sources.Register(sources.Wheel[stats.WheelSnapshot]{Name: "wheel", Snapshot: func() (stats.WheelSnapshot, bool) { return wheel, true }})
-	t.Cleanup(unregister)
-
+	registerCache(t, "full", always(distinct(0)))
+	registerCache(t, `odd "name" \ 1`, always(stats.Snapshot{}))
+	registerWheel(t, "wheel", always(distinctWheel(1000)))
 	registry := prometheus.NewPedanticRegistry()
 	registry.MustRegister(prompinwheel.NewCollector())
 	served := httptest.NewRecorder()

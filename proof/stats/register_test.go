@@ -5,12 +5,9 @@ package stats
 import (
 	"net/http"
 	"net/http/httptest"
-	"reflect"
-	"slices"
 	"testing"
-	"time"
 
-	"github.com/pinwheel-cache/pinwheel/internal/histogram"
+	"github.com/pinwheel-cache/pinwheel/internal/numbers"
 	"github.com/pinwheel-cache/pinwheel/internal/sources"
 	"github.com/pinwheel-cache/pinwheel/near/redis/redistest"
 	"github.com/pinwheel-cache/pinwheel/stats"
@@ -54,63 +51,6 @@ func metrics(t testing.TB) string {
 	return served(t, "/metrics")
 }
 
-// observed returns a histogram of durations.
-func observed(durations ...time.Duration) stats.Histogram {
-	var r histogram.DurationRecorder
-	for _, took := range durations {
-		r.Observe(took)
-	}
-	return stats.Histogram(r.Histogram())
-}
-
-// distinct returns a Snapshot of different numbers after n, so that a number in the wrong
-// place is noticed.
-func distinct(n uint64) stats.Snapshot {
-	var s stats.Snapshot
-	n = number(reflect.ValueOf(&s).Elem(), n)
-	s.Misses += 1000 * n // more than the expired ones, as in a real cache
-	return s
-}
-
-// distinctWheel is distinct for a wheel.
-func distinctWheel(n uint64) stats.WheelSnapshot {
-	var w stats.WheelSnapshot
-	number(reflect.ValueOf(&w).Elem(), n)
-	return w
-}
-
-// number sets the numbers in v to the values after n and returns the last. The buckets of a
-// histogram get smaller numbers, which differ too.
-func number(v reflect.Value, n uint64) uint64 {
-	n++
-	switch field := v.Addr().Interface().(type) {
-	case *stats.Histogram:
-		*field = observed(steps(n)...)
-	default:
-		switch {
-		case v.Kind() == reflect.Struct:
-			for i := range v.NumField() {
-				n = number(v.Field(i), n)
-			}
-		case v.CanUint():
-			v.SetUint(n)
-		case v.CanFloat():
-			v.SetFloat(float64(n))
-		case v.Kind() == reflect.Bool:
-			v.SetBool(true)
-		default:
-			v.SetInt(int64(n))
-		}
-	}
-	return n
-}
-
-// steps returns durations from 10 µs on, and the longer ones more often.
-func steps(n uint64) (all []time.Duration) {
-	times := int(n % 64)
-	for d := 10 * time.Microsecond; d < 100*time.Hour; d *= 2 {
-		times++
-		all = append(all, slices.Repeat([]time.Duration{d}, times)...)
-	}
-	return all
-}
+// distinct and distinctWheel return statistics whose numbers, after n, differ.
+func distinct(n uint64) stats.Snapshot           { return numbers.Distinct[stats.Snapshot](n) }
+func distinctWheel(n uint64) stats.WheelSnapshot { return numbers.Distinct[stats.WheelSnapshot](n) }

@@ -2,8 +2,6 @@ package redistest
 
 import (
 	"errors"
-	"io"
-	"os"
 	"testing"
 )
 
@@ -19,37 +17,4 @@ func Started[S interface{ Stop() }](t testing.TB, s S, err error) S {
 	}
 	t.Cleanup(s.Stop)
 	return s
-}
-
-// CheckExample runs an example that starts a server, and fails the test unless it prints
-// want. An example with an Output comment would fail where there is no redis-server;
-// CheckExample skips the test there. It must not run in parallel with other tests, as it
-// replaces [os.Stdout] meanwhile.
-func CheckExample(t testing.TB, example func(), want string) {
-	t.Helper()
-	s, err := Start()
-	Started(t, s, err)
-	if got := printed(t, example); got != want {
-		t.Errorf("the example prints %q, want %q", got, want)
-	}
-}
-
-// printed returns what f writes to the standard output.
-func printed(t testing.TB, f func()) string {
-	t.Helper()
-	r, w, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer r.Close()
-	stdout := os.Stdout
-	os.Stdout = w
-	defer func() { os.Stdout = stdout }()
-	f()
-	w.Close()
-	text, err := io.ReadAll(r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(text)
 }

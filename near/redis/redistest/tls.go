@@ -1,21 +1,18 @@
 package redistest
 
 import (
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/x509"
 	"encoding/pem"
-	"math/big"
+	"errors"
 	"net"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
-	"time"
 )
 
-// StartTLS is [Start] for a server that also speaks TLS, at addr. Its certificate is signed
-// by itself, for 127.0.0.1, is valid for an hour, and is trusted by roots.
+// StartTLS is [Start] for a server that also speaks TLS, at addr. Its certificate is that of
+// httptest, for 127.0.0.1 and example.com, signed by itself and trusted by roots.
 func StartTLS() (s *Server, addr string, roots *x509.CertPool, err error) {
 	if s, err = newServer(); err != nil {
 		return nil, "", nil, err
@@ -35,35 +32,17 @@ func StartTLS() (s *Server, addr string, roots *x509.CertPool, err error) {
 	return s, net.JoinHostPort("127.0.0.1", port), roots, err
 }
 
-// writeCertificate makes a certificate and writes it and its key to files. It returns a pool
-// that trusts it.
+// writeCertificate writes a certificate and its key to files. It returns a pool that trusts it.
 func writeCertificate(certificateFile, keyFile string) (*x509.CertPool, error) {
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		return nil, err
-	}
-	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1), NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
-		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, IsCA: true, BasicConstraintsValid: true,
-	}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
-	if err != nil {
-		return nil, err
-	}
-	certificate, err := x509.ParseCertificate(der)
+	server := httptest.NewTLSServer(nil)
+	defer server.Close()
+	private, err := x509.MarshalPKCS8PrivateKey(server.TLS.Certificates[0].PrivateKey)
 	if err != nil {
 		return nil, err
 	}
 	roots := x509.NewCertPool()
-	roots.AddCert(certificate)
-	private, err := x509.MarshalPKCS8PrivateKey(key)
-	if err != nil {
-		return nil, err
-	}
-	if err := writePEM(certificateFile, "CERTIFICATE", der); err != nil {
-		return nil, err
-	}
-	return roots, writePEM(keyFile, "PRIVATE KEY", private)
+	roots.AddCert(server.Certificate())
+	return roots, errors.Join(writePEM(certificateFile, "CERTIFICATE", server.Certificate().Raw), writePEM(keyFile, "PRIVATE KEY", private))
 }
 
 func writePEM(file, kind string, content []byte) error {

@@ -1,2 +1,0 @@
-// Package before has the "before" blocks of docs/migration.md, as they compile.
-package before
