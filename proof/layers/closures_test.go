@@ -3,6 +3,7 @@ package layers
 import (
 	"fmt"
 	"go/types"
+	"maps"
 	"slices"
 	"strings"
 
@@ -19,7 +20,12 @@ type closure struct {
 	callees map[ssa.CallInstruction][]*closure
 }
 
-func (c *closure) ofUser() bool { return c.fn.Pkg != nil && c.fn.Pkg.Pkg.Path() == "user" }
+// nobody is nil instead of a function, and context.Background: it calls no function.
+var nobody = &closure{id: -1}
+
+func ofUser(f *ssa.Function) bool {
+	return strings.HasPrefix(strings.TrimLeft(f.RelString(nil), "(*"), "user.")
+}
 
 // closure returns the closure of a function: always the same one for the same known functions.
 func (g *graph) closure(fn *ssa.Function, known map[ssa.Value]*closure) *closure {
@@ -48,12 +54,19 @@ func (g *graph) closure(fn *ssa.Function, known map[ssa.Value]*closure) *closure
 
 // value returns the function that v is in c, or nil if it is not known.
 func (g *graph) value(v ssa.Value, c *closure) *closure {
-	if _, ok := deref(v.Type()).Underlying().(*types.Signature); !ok || g.asking[v] {
-		return nil // asking: a variable of a function that calls itself
+	switch deref(v.Type()).Underlying().(type) {
+	case *types.Signature, *types.Interface:
+	default:
+		return nil
+	}
+	if g.asking[v] { // it is a variable of a function that calls itself
+		return nil
 	}
 	g.asking[v] = true
 	defer delete(g.asking, v)
 	switch v := v.(type) {
+	case *ssa.Const:
+		return nobody
 	case *ssa.Function:
 		return g.closure(v, nil)
 	case *ssa.MakeClosure:
@@ -68,22 +81,27 @@ func (g *graph) value(v ssa.Value, c *closure) *closure {
 		return g.value(v.X, c)
 	case *ssa.UnOp:
 		return g.value(v.X, c)
-	case *ssa.Alloc:
-		var stores []*ssa.Store
+	case *ssa.Alloc: // known if it is assigned once
+		var assigned []ssa.Value
 		for _, use := range *v.Referrers() {
 			if store, ok := use.(*ssa.Store); ok && store.Addr == v {
-				stores = append(stores, store)
+				assigned = append(assigned, store.Val)
 			}
 		}
-		if len(stores) == 1 {
-			return g.value(stores[0].Val, c)
+		if len(assigned) == 1 {
+			if f := g.value(assigned[0], c); f != nobody { // or a closure assigns it
+				return f
+			}
 		}
 	case *ssa.Call:
-		if f := v.Common().StaticCallee(); f != nil && len(f.Blocks) == 1 && f.Signature.Results().Len() == 1 {
-			if ret, ok := f.Blocks[0].Instrs[len(f.Blocks[0].Instrs)-1].(*ssa.Return); ok {
-				if _, ok := ret.Results[0].(*ssa.MakeClosure); ok {
-					return g.value(ret.Results[0], g.bind(g.closure(f, nil), v.Common().Args, c))
-				}
+		f := v.Common().StaticCallee()
+		if f != nil && f.RelString(nil) == "context.Background" {
+			return nobody
+		}
+		if f != nil && len(f.Blocks) == 1 { // it may do nothing but make a closure
+			ret, _ := f.Blocks[0].Instrs[len(f.Blocks[0].Instrs)-1].(*ssa.Return)
+			if ret != nil && len(ret.Results) == 1 {
+				return g.value(ret.Results[0], g.bind(g.closure(f, nil), v.Common().Args, c))
 			}
 		}
 	}
@@ -92,10 +110,7 @@ func (g *graph) value(v ssa.Value, c *closure) *closure {
 
 // bind returns the closure that f is when c calls it with args.
 func (g *graph) bind(f *closure, args []ssa.Value, c *closure) *closure {
-	known := map[ssa.Value]*closure{}
-	for v, k := range f.known {
-		known[v] = k
-	}
+	known := maps.Clone(f.known)
 	params := f.fn.Params
 	for i, param := range params[max(0, len(params)-len(args)):] {
 		known[param] = g.value(args[i], c)
@@ -105,30 +120,31 @@ func (g *graph) bind(f *closure, args []ssa.Value, c *closure) *closure {
 
 // run finds all closures that run, and whom they call.
 func (g *graph) run() {
-	seen := map[*closure]bool{}
-	add := func(c *closure) {
-		if !seen[c] && !c.ofUser() {
-			seen[c] = true
-			g.running = append(g.running, c)
+	seen, reached := map[*closure]bool{}, map[*ssa.Function]bool{}
+	var add func(c *closure)
+	add = func(c *closure) {
+		if seen[c] {
+			return
 		}
-	}
-	for _, f := range g.functions {
-		if f.Pkg != nil && f.Pkg.Pkg.Path() == "user" || f.Name() == "init" {
-			g.running = append(g.running, g.closure(f, nil))
-		}
-	}
-	for i := 0; i < len(g.running); i++ {
-		c := g.running[i]
+		seen[c], reached[c.fn] = true, true
+		g.running = append(g.running, c)
 		for instr := range instructions(c.fn) {
-			call, ok := instr.(ssa.CallInstruction)
-			if !ok || lockOf(call) != "" {
-				continue
+			if call, ok := instr.(ssa.CallInstruction); ok && lockOf(call) == "" {
+				during, later := g.called(call, c)
+				c.callees[call] = during
+				for _, callee := range append(during, later...) {
+					if !ofUser(callee.fn) {
+						add(callee)
+					}
+				}
 			}
-			callees, later := g.called(call, c)
-			for _, callee := range append(callees, later...) {
-				add(callee)
+		}
+	}
+	for _, users := range []bool{true, false} { // then also what users call by an interface
+		for _, f := range g.functions {
+			if ofUser(f) == users && !reached[f] {
+				add(g.closure(f, nil))
 			}
-			c.callees[call] = callees
 		}
 	}
 }
@@ -136,27 +152,28 @@ func (g *graph) run() {
 // called returns the closures that run during a call by c, and those that run in other goroutines.
 func (g *graph) called(call ssa.CallInstruction, c *closure) (during, later []*closure) {
 	common := call.Common()
-	if !common.IsInvoke() {
-		if f := g.value(common.Value, c); f != nil {
-			during = append(during, g.bind(f, common.Args, c))
-		}
-	}
-	if during == nil {
+	f := g.value(common.Value, c)
+	switch {
+	case f == nobody:
+		return nil, nil
+	case f != nil && !common.IsInvoke():
+		during = append(during, g.bind(f, common.Args, c))
+	default:
 		for _, f := range g.callees[call] {
 			during = append(during, g.bind(g.closure(f, nil), common.Args, c))
 		}
 	}
-	if f := common.StaticCallee(); f != nil && f.Blocks == nil {
-		for _, arg := range common.Args { // which a function of another module calls
-			if passed := g.value(arg, c); passed != nil {
+	static := common.StaticCallee()
+	foreign := len(during) == 0 || static != nil && static.Blocks == nil
+	if foreign || slices.ContainsFunc(during, func(f *closure) bool { return ofUser(f.fn) }) {
+		for _, arg := range common.Args { // which it calls
+			if passed := g.value(arg, c); passed != nil && passed != nobody {
 				during = append(during, passed)
 			}
 		}
-		if slices.Contains(strings.Fields("time.AfterFunc context.AfterFunc (*sync.WaitGroup).Go"), f.RelString(nil)) {
-			return nil, during
-		}
 	}
-	if _, ok := call.(*ssa.Go); ok {
+	_, goes := call.(*ssa.Go)
+	if goes || static != nil && slices.Contains(strings.Fields("time.AfterFunc context.AfterFunc (*sync.WaitGroup).Go"), static.RelString(nil)) {
 		return nil, during
 	}
 	return during, nil

@@ -6,7 +6,6 @@ import (
 	"go/types"
 	"iter"
 	"maps"
-	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -18,33 +17,8 @@ import (
 	"golang.org/x/tools/go/ssa/ssautil"
 )
 
-// underLocks are the functions of the user that may run under a lock, each with its reason, as patterns
-// of path.Match, with dots for slashes.
-var underLocks = []struct{ reason, names string }{
-	{"One SaveFile runs at a time, and waits for the other one at most until its context ends.", `
-		cache.Cache.saving: *`},
-	{"Sessions begin one after another, so they dial one after another. Nobody else waits for it.", `
-		redis.sessions.entering: *`},
-	{"A timer with a function of the user is not sent under a lock: only those of the library are, which send on channels.", `
-		*: timingwheel.Timers.*`},
-	{"The context with which the library waits for room is context.Background.", `
-		*: context.Cause of context.Context
-		*: context.Context.Done`},
-	{"The library makes the cipher of a recording.", `
-		*: cipher.Block.Encrypt`},
-	{"Breaches, to be mended.", `
-		cache.shard.lock: errors.As of error
-		cache.budget.making: errors.As of error
-		near.link.mu: near.Text.String
-		near.link.mu: near.Coverer.Covers
-		near.link.mu: near.Options.Weigh
-		near.link.mu: cache.Options.Weigh
-		redis.Redis.mu: context.Context.Err
-		redis.clients.mu: fmt.Errorf of error
-		redis.clients.mu: rueidis.Client.B
-		redis.sessions.mu: fmt.Errorf of error
-		redis.conns.mu: net.Conn.Close`},
-}
+// underLocks are the functions of the user that may run under a lock, each with its reason.
+var underLocks = []struct{ lock, functions, reason string }{}
 
 // TestUserFunctionsUnderLocks lists which functions of the user run while a lock may be held, by
 // all calls between its Lock and its Unlock.
@@ -52,27 +26,17 @@ var underLocks = []struct{ reason, names string }{
 // Catches: a function of the user that runs under a lock for which others wait.
 func TestUserFunctionsUnderLocks(t *testing.T) {
 	found := usersUnderLocks(t)
-	unused := map[string]bool{}
-	var excepted []string
 	for _, e := range underLocks {
-		for name := range strings.SplitSeq(strings.TrimSpace(e.names), "\n") {
-			excepted = append(excepted, strings.TrimSpace(name))
-			unused[strings.TrimSpace(name)] = true
+		for f := range strings.SplitSeq(e.functions, ", ") {
+			what := e.lock + ": " + f
+			if found[what] == "" {
+				t.Errorf("%s is an exception, but is not found", what)
+			}
+			delete(found, what)
 		}
 	}
 	for _, what := range slices.Sorted(maps.Keys(found)) {
-		i := slices.IndexFunc(excepted, func(pattern string) bool {
-			ok, _ := path.Match(pattern, strings.ReplaceAll(what, "/", "."))
-			return ok
-		})
-		if i < 0 {
-			t.Errorf("under a lock runs a function of the user, %s, by these calls:\n%s", what, found[what])
-			continue
-		}
-		delete(unused, excepted[i])
-	}
-	for name := range unused {
-		t.Errorf("%s is an exception, but is not found", name)
+		t.Errorf("under a lock runs a function of the user, %s, by these calls:\n%s", what, found[what])
 	}
 }
 
@@ -86,6 +50,7 @@ type graph struct {
 	closures  map[string]*closure
 	asking    map[ssa.Value]bool
 	running   []*closure
+	given     map[string]bool // types of which users give values
 }
 
 // A state says by a bit for each lock whether it may be held, and whether it may be free.
@@ -125,14 +90,18 @@ func usersUnderLocks(t *testing.T) map[string]string {
 }
 
 func newGraph(t *testing.T) *graph {
-	pkgs := load(t, "..", module+"cache/...", module+"timingwheel/...", module+"near", module+"near/redis", module+"stats", module+"internal/...")
-	pkgs = slices.DeleteFunc(pkgs, func(pkg *packages.Package) bool {
+	var patterns []string
+	for pattern := range strings.FieldsSeq("cache/... timingwheel/... near near/redis near/gozero stats lru internal/... gozero/collection gozero/internal/...") {
+		patterns = append(patterns, module+pattern)
+	}
+	pkgs := slices.DeleteFunc(load(t, "..", patterns...), func(pkg *packages.Package) bool { // those for tests
 		return pkg.Name == "main" || strings.HasSuffix(pkg.PkgPath, "test") || strings.HasSuffix(pkg.PkgPath, "/settle")
 	})
-	prog, _ := ssautil.Packages(append(pkgs, userOf(t, pkgs)), ssa.InstantiateGenerics)
+	user, u := userOf(t, pkgs)
+	prog, _ := ssautil.Packages(append(pkgs, u), ssa.InstantiateGenerics)
 	prog.Build()
 	functions := ssautil.AllFunctions(prog)
-	g := &graph{callees: map[ssa.CallInstruction][]*ssa.Function{}, effects: map[*ssa.Function][2]state{}, closures: map[string]*closure{}, asking: map[ssa.Value]bool{}}
+	g := &graph{callees: map[ssa.CallInstruction][]*ssa.Function{}, effects: map[*ssa.Function][2]state{}, closures: map[string]*closure{}, asking: map[ssa.Value]bool{}, given: user.given}
 	for f := range functions {
 		if f.Blocks != nil && f.TypeParams().Len() == len(f.TypeArgs()) {
 			g.functions = append(g.functions, f)
@@ -141,8 +110,8 @@ func newGraph(t *testing.T) *graph {
 	slices.SortFunc(g.functions, func(a, b *ssa.Function) int { return strings.Compare(a.String(), b.String()) })
 	for _, node := range vta.CallGraph(functions, nil).Nodes {
 		for _, e := range node.Out {
-			if !slices.Contains(g.callees[e.Site], e.Callee.Func) {
-				g.callees[e.Site] = append(g.callees[e.Site], e.Callee.Func)
+			if f := e.Callee.Func; f.Blocks != nil && !slices.Contains(g.callees[e.Site], f) {
+				g.callees[e.Site] = append(g.callees[e.Site], f)
 			}
 		}
 	}
@@ -161,12 +130,12 @@ func (g *graph) under(lock uint64, each func(f, calls string)) {
 			}
 			at := c.fn.Prog.Fset.Position(call.Pos())
 			here := fmt.Sprintf("%s  %s (%s:%d)\n", from, short(c.fn.RelString(nil)), filepath.Base(at.Filename), at.Line)
-			for _, name := range outside(call) {
+			for _, name := range g.outside(call, c) {
 				each(name, here)
 			}
 			for _, callee := range c.callees[call] {
-				if callee.ofUser() {
-					each(strings.ReplaceAll(callee.fn.Name(), "_", "."), here)
+				if ofUser(callee.fn) {
+					each(userName.Replace(callee.fn.RelString(nil)), here)
 				} else if calls[callee] == "" {
 					calls[callee] = here
 					todo = append(todo, callee)
@@ -262,15 +231,11 @@ func (g *graph) apply(call ssa.CallInstruction, s state) (out state) {
 		}
 		return s
 	}
-	known := false
-	for _, f := range g.callees[call] {
-		if f.Blocks != nil {
-			known = true
-			out = out.or(s.after(g.effects[f]))
-		}
-	}
-	if !known {
+	if len(g.callees[call]) == 0 {
 		return s
+	}
+	for _, f := range g.callees[call] {
+		out = out.or(s.after(g.effects[f]))
 	}
 	if f := call.Common().StaticCallee(); f != nil && f.Name() == "endStore" { // a field tells whether it is held
 		making := g.bit("cache.budget.making")
@@ -308,26 +273,24 @@ func (g *graph) branch(b *ssa.BasicBlock, i int, s state) state {
 }
 
 // asked returns the call that a condition asks for success, and the branch taken then.
-func asked(cond ssa.Value) (*ssa.Call, int) {
-	switch v := cond.(type) {
-	case *ssa.Call:
-		return v, 0
-	case *ssa.Extract:
-		call, _ := v.Tuple.(*ssa.Call)
-		return call, 0
-	case *ssa.UnOp:
-		call, yes := asked(v.X)
-		return call, 1 - yes
-	case *ssa.BinOp:
-		if c, ok := v.Y.(*ssa.Const); ok && c.IsNil() {
-			call, _ := asked(v.X)
-			if v.Op == token.EQL {
-				return call, 0
+func asked(cond ssa.Value) (call *ssa.Call, yes int) {
+	for {
+		switch v := cond.(type) {
+		case *ssa.Call:
+			return v, yes
+		case *ssa.Extract:
+			cond = v.Tuple
+		case *ssa.UnOp:
+			cond, yes = v.X, 1-yes
+		case *ssa.BinOp:
+			if v.Op != token.EQL { // err != nil
+				yes = 1 - yes
 			}
-			return call, 1
+			cond = v.X
+		default:
+			return nil, 0
 		}
 	}
-	return nil, 0
 }
 
 // lockOf returns the name of the lock of which a call calls a method, or "".
@@ -336,8 +299,8 @@ func lockOf(call ssa.CallInstruction) string {
 	if f == nil || f.Signature.Recv() == nil {
 		return ""
 	}
-	typ := short(types.TypeString(deref(f.Signature.Recv().Type()), nil))
-	if !slices.Contains([]string{"sync.Mutex", "sync.RWMutex", "internal/biased.Lock", "golang.org/x/sync/semaphore.Weighted"}, typ) {
+	typ := base(deref(f.Signature.Recv().Type()))
+	if !slices.Contains(strings.Fields("sync.Mutex sync.RWMutex biased.Lock semaphore.Weighted"), typ) {
 		return ""
 	}
 	recv := call.Common().Args[0]
@@ -346,69 +309,39 @@ func lockOf(call ssa.CallInstruction) string {
 	}
 	name := call.Parent().Name() + "." + recv.Name()
 	if field, ok := recv.(*ssa.FieldAddr); ok {
-		name = deref(field.X.Type()).Underlying().(*types.Struct).Field(field.Field).Name()
-		if named, ok := deref(field.X.Type()).(*types.Named); ok {
-			name = named.Obj().Pkg().Name() + "." + named.Obj().Name() + "." + name
-		}
+		object := deref(field.X.Type())
+		name, _, _ = strings.Cut(base(object), "[")
+		name += "." + object.Underlying().(*types.Struct).Field(field.Field).Name()
 	}
-	if strings.HasSuffix(typ, "Weighted") && name != "cache.Cache.saving" {
+	if typ == "semaphore.Weighted" && name != "cache.Cache.saving" {
 		return "" // a limit
 	}
 	return name
 }
 
-// outside returns the functions of the user that a call calls, but for those of the program: methods of an
-// interface that users may implement, and what a function of another module calls of its arguments.
-func outside(call ssa.CallInstruction) (names []string) {
-	c := call.Common()
-	if c.IsInvoke() && forUsers(c.Value.Type()) {
-		return []string{base(c.Value.Type()) + "." + c.Method.Name()}
-	}
-	f := c.StaticCallee()
-	if f == nil || f.Blocks != nil || f.Pkg == nil || slices.Contains(strings.Fields("sync/atomic reflect runtime"), f.Pkg.Pkg.Path()) {
+// outside returns what a function of another module, called by c, gets from the user, whose functions it may call.
+func (g *graph) outside(call ssa.CallInstruction, c *closure) (names []string) {
+	f := call.Common().StaticCallee()
+	if f == nil || f.Blocks != nil || f.Pkg == nil || f.Pkg.Pkg.Path() == "reflect" {
 		return nil
 	}
-	for _, arg := range slices.Concat(c.Args, variadic(c)) {
+	args := slices.Clone(call.Common().Args)
+	for _, instr := range call.Block().Instrs { // what variadic functions get is converted in the same block
+		if converted, ok := instr.(*ssa.ChangeInterface); ok && f.Signature.Variadic() {
+			args = append(args, converted.X)
+		}
+	}
+	for _, arg := range args {
 		_, made := arg.(*ssa.MakeInterface)
-		_, constant := arg.(*ssa.Const)
-		if i, ok := arg.Type().Underlying().(*types.Interface); ok && i.NumMethods() > 0 && !made && !constant && forUsers(arg.Type()) {
-			names = append(names, short(f.RelString(nil))+" of "+base(arg.Type()))
+		if t := deref(arg.Type()); g.given[types.TypeString(t, nil)] && !made && g.value(arg, c) != nobody {
+			names = append(names, short(f.RelString(nil))+" of "+base(t))
 		}
 	}
 	return names
 }
 
-// variadic returns the interfaces among the last arguments of a call.
-func variadic(c *ssa.CallCommon) (all []ssa.Value) {
-	if len(c.Args) == 0 || !c.Signature().Variadic() {
-		return nil
-	}
-	slice, ok := c.Args[len(c.Args)-1].(*ssa.Slice)
-	if !ok {
-		return nil
-	}
-	for _, use := range *slice.X.Referrers() {
-		if at, ok := use.(*ssa.IndexAddr); ok {
-			for _, use := range *at.Referrers() {
-				if store, ok := use.(*ssa.Store); ok {
-					if from, ok := store.Val.(*ssa.ChangeInterface); ok {
-						all = append(all, from.X)
-					}
-				}
-			}
-		}
-	}
-	return all
-}
-
-// forUsers reports whether users may implement an interface.
-func forUsers(t types.Type) bool {
-	named, ok := types.Unalias(t).(*types.Named)
-	if !ok || named.Obj().Pkg() == nil {
-		return true
-	}
-	return named.Obj().Exported() && named.Obj().Pkg().Path() != "reflect" && !strings.Contains(named.Obj().Pkg().Path(), "/internal/")
-}
+// userName turns the name of a function of the program of userOf into that of what it is.
+var userName = strings.NewReplacer("(", "", "*", "", ")", "", "user.the_", "", "user.", "", "$bound", "", "_", ".")
 
 func base(t types.Type) string {
 	return types.TypeString(t, func(pkg *types.Package) string { return pkg.Name() })

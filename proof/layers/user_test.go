@@ -16,20 +16,24 @@ import (
 
 const module = "github.com/pinwheel-cache/pinwheel/"
 
-// A program is a user of the whole API, as source text: it calls each exported function and method,
-// and each argument, field or element that may be a function is one of its own, which is named after it.
+// A program is a user of the whole API, as source text: it calls each exported function and method.
+// Each argument, field, element or result that is a function is one of its own, which is named after
+// it, and each that is an interface is of a type of its own, named after the interface.
 type program struct {
 	imports map[string]string // path by name
 	text    strings.Builder
 	made    map[string]bool
+	given   map[string]bool // interfaces, and structs of other modules
 }
 
-// userOf returns the syntax and types of a program that uses the public packages among pkgs.
-func userOf(t *testing.T, pkgs []*packages.Package) *packages.Package {
+// userOf returns a program that uses the public packages among pkgs, with its syntax and types.
+func userOf(t *testing.T, pkgs []*packages.Package) (*program, *packages.Package) {
 	t.Helper()
-	p := &program{imports: map[string]string{}, made: map[string]bool{}}
+	p := &program{imports: map[string]string{}, made: map[string]bool{}, given: map[string]bool{}}
+	known := importer{}
 	for _, pkg := range pkgs {
-		if !strings.Contains(pkg.PkgPath, "/internal/") && pkg.Name != "main" && pkg.Name != "ring" {
+		known.add(pkg.Types)
+		if !strings.Contains(pkg.PkgPath, "/internal/") && pkg.Name != "ring" {
 			for _, name := range pkg.Types.Scope().Names() {
 				p.use(pkg.Types.Scope().Lookup(name))
 			}
@@ -50,15 +54,11 @@ func userOf(t *testing.T, pkgs []*packages.Package) *packages.Package {
 		Implicits: map[ast.Node]types.Object{}, Instances: map[*ast.Ident]types.Instance{}, Scopes: map[ast.Node]*types.Scope{},
 		Selections: map[*ast.SelectorExpr]*types.Selection{}, FileVersions: map[*ast.File]string{},
 	}}
-	all := importer{}
-	for _, pkg := range pkgs {
-		all.add(pkg.Types)
-	}
-	u.Types, err = (&types.Config{Importer: all}).Check("user", fset, u.Syntax, u.TypesInfo)
+	u.Types, err = (&types.Config{Importer: known}).Check("user", fset, u.Syntax, u.TypesInfo)
 	if err != nil {
 		t.Fatal(err, text)
 	}
-	return u
+	return p, u
 }
 
 // An importer has packages that are loaded.
@@ -83,11 +83,9 @@ func (p *program) use(obj types.Object) {
 	name := obj.Pkg().Name() + "." + obj.Name()
 	switch obj := obj.(type) {
 	case *types.Func:
+		f := p.qualifier(obj.Pkg()) + "." + obj.Name()
 		sig := obj.Signature()
-		args := arguments(sig.TypeParams())
-		f := name
-		p.imports[obj.Pkg().Name()] = obj.Pkg().Path()
-		if len(args) > 0 {
+		if args := arguments(sig.TypeParams()); len(args) > 0 {
 			var texts []string
 			for _, a := range args {
 				texts = append(texts, p.write(a))
@@ -99,7 +97,7 @@ func (p *program) use(obj types.Object) {
 		p.call(f, sig, name)
 	case *types.TypeName:
 		named, ok := obj.Type().(*types.Named)
-		if !ok || obj.IsAlias() || types.IsInterface(named) {
+		if !ok || types.IsInterface(named) {
 			return
 		}
 		if args := arguments(named.TypeParams()); len(args) > 0 {
@@ -131,42 +129,48 @@ func arguments(params *types.TypeParamList) (args []types.Type) {
 
 // call calls a function, and what it returns if that is a function.
 func (p *program) call(f string, sig *types.Signature, name string) {
-	var args, results []string
-	for param := range sig.Params().Variables() {
-		args = append(args, p.value(param.Type(), name+"."+param.Name(), 0))
-	}
-	call := f + "(" + strings.Join(args, ", ")
+	call := f + "(" + p.values(sig.Params(), name, 0)
 	if sig.Variadic() {
 		call += "..."
 	}
 	call += ")"
-	if sig.Results().Len() > 0 {
-		then := ""
-		for i := range sig.Results().Len() {
-			results = append(results, fmt.Sprint("r", i))
-			then += fmt.Sprintf("; _ = r%d", i)
-			if r, ok := sig.Results().At(i).Type().Underlying().(*types.Signature); ok && nameable(p.write(r)) {
-				then += fmt.Sprintf("\n\tr%d(%s)", i, p.value(r.Params(), name, 0))
-			}
+	var results []string
+	then := ""
+	for r := range sig.Results().Variables() {
+		result := fmt.Sprint("r", len(results))
+		results = append(results, result)
+		then += "\n\t_ = " + result
+		if r, ok := r.Type().Underlying().(*types.Signature); ok && nameable(p.write(r)) {
+			then += fmt.Sprintf("\n\t%s(%s)", result, p.values(r.Params(), name, 0))
 		}
-		call = strings.Join(results, ", ") + " := " + call + then
 	}
-	fmt.Fprintf(&p.text, "func use%d() {\n\t%s\n}\n", p.text.Len(), call)
+	if results != nil {
+		call = strings.Join(results, ", ") + " := " + call
+	}
+	fmt.Fprintf(&p.text, "func use%d() {\n\t%s%s\n}\n", p.text.Len(), call, then)
 }
 
-// value returns an expression of a type, with functions of the user in it.
+func (p *program) values(all *types.Tuple, name string, depth int) string {
+	var values []string
+	for v := range all.Variables() {
+		values = append(values, p.value(v.Type(), strings.TrimSuffix(name+"."+v.Name(), "."), depth))
+	}
+	return strings.Join(values, ", ")
+}
+
+// value returns an expression of a type, with functions and types of the user in it.
 func (p *program) value(t types.Type, name string, depth int) string {
 	text := p.write(t)
+	named, _ := types.Unalias(t).(*types.Named)
 	switch u := t.Underlying().(type) {
-	case *types.Tuple:
-		var values []string
-		for v := range u.Variables() {
-			values = append(values, p.value(v.Type(), name+"."+v.Name(), depth))
-		}
-		return strings.Join(values, ", ")
 	case *types.Signature:
 		if nameable(p.write(u)) {
 			return p.function(u, name)
+		}
+	case *types.Interface:
+		if named != nil && u.NumMethods() > 0 && nameable(text) {
+			p.given[types.TypeString(t, nil)] = true
+			return p.implement(t) + "{}"
 		}
 	case *types.Slice:
 		return text + "{" + p.value(u.Elem(), name, depth+1) + "}"
@@ -175,23 +179,37 @@ func (p *program) value(t types.Type, name string, depth int) string {
 			return "&" + p.value(u.Elem(), name, depth+1)
 		}
 	case *types.Struct:
-		if named, ok := t.(*types.Named); ok && strings.HasPrefix(named.Obj().Pkg().Path(), module) && depth < 3 {
-			name = named.Obj().Pkg().Name() + "." + named.Obj().Name()
-			text += "{"
-			for f := range u.Fields() {
-				if f.Exported() {
-					text += f.Name() + ": " + p.value(f.Type(), name+"."+f.Name(), depth+1) + ", "
-				}
-			}
-			return text + "}"
+		if named == nil || depth >= 3 {
+			break
 		}
+		if !strings.HasPrefix(named.Obj().Pkg().Path()+"/", module) {
+			p.given[types.TypeString(t, nil)] = hasFunctions(u)
+			break
+		}
+		text += "{"
+		for f := range u.Fields() {
+			if f.Exported() {
+				text += f.Name() + ": " + p.value(f.Type(), named.Obj().Pkg().Name()+"."+named.Obj().Name()+"."+f.Name(), depth+1) + ", "
+			}
+		}
+		return text + "}"
 	}
 	return "*new(" + text + ")"
 }
 
+// hasFunctions reports whether users may set functions of a struct.
+func hasFunctions(s *types.Struct) bool {
+	for f := range s.Fields() {
+		if _, ok := f.Type().Underlying().(*types.Signature); ok && f.Exported() {
+			return true
+		}
+	}
+	return false
+}
+
 // function returns the name of a function of the user, which it writes.
 func (p *program) function(sig *types.Signature, name string) string {
-	name = strings.ReplaceAll(name, ".", "_")
+	name = mangle(name)
 	if !p.made[name] {
 		p.made[name] = true
 		var params, results []string
@@ -199,21 +217,35 @@ func (p *program) function(sig *types.Signature, name string) string {
 			params = append(params, p.write(v.Type()))
 		}
 		for v := range sig.Results().Variables() {
-			results = append(results, "_ "+p.write(v.Type()))
+			results = append(results, p.write(v.Type()))
 		}
-		fmt.Fprintf(&p.text, "func %s(%s) (%s) { panic(0) }\n", name, strings.Join(params, ", "), strings.Join(results, ", "))
+		values := p.values(sig.Results(), name, 2)
+		fmt.Fprintf(&p.text, "func %s(%s) (%s) { return %s }\n", name, strings.Join(params, ", "), strings.Join(results, ", "), values)
+	}
+	return name
+}
+
+// implement returns the name of a type that has the methods of an interface, which it writes.
+func (p *program) implement(t types.Type) string {
+	name := "the_" + mangle(base(t))
+	if !p.made[name] {
+		p.made[name] = true
+		fmt.Fprintf(&p.text, "type %s struct{ %s }\n", name, p.write(t))
 	}
 	return name
 }
 
 // write returns the text of a type.
-func (p *program) write(t types.Type) string {
-	return types.TypeString(t, func(pkg *types.Package) string {
-		p.imports[pkg.Name()] = pkg.Path()
-		return pkg.Name()
-	})
+func (p *program) write(t types.Type) string { return types.TypeString(t, p.qualifier) }
+
+func (p *program) qualifier(pkg *types.Package) string {
+	name := mangle(strings.TrimPrefix(pkg.Path(), module))
+	p.imports[name] = pkg.Path()
+	return name
 }
 
-var unexported = regexp.MustCompile(`\.[a-z]`)
+var notInNames, unexported = regexp.MustCompile(`\W+`), regexp.MustCompile(`\.[a-z]`)
+
+func mangle(text string) string { return strings.Trim(notInNames.ReplaceAllString(text, "_"), "_") }
 
 func nameable(text string) bool { return !unexported.MatchString(strings.ReplaceAll(text, "...", "")) }
