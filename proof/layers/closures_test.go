@@ -81,17 +81,9 @@ func (g *graph) value(v ssa.Value, c *closure) *closure {
 		return g.value(v.X, c)
 	case *ssa.UnOp:
 		return g.value(v.X, c)
-	case *ssa.Alloc: // known if it is assigned once
-		var assigned []ssa.Value
-		for _, use := range *v.Referrers() {
-			if store, ok := use.(*ssa.Store); ok && store.Addr == v {
-				assigned = append(assigned, store.Val)
-			}
-		}
-		if len(assigned) == 1 {
-			if f := g.value(assigned[0], c); f != nobody { // or a closure assigns it
-				return f
-			}
+	case *ssa.Alloc:
+		if all := assigned(v); len(all) == 1 {
+			return g.value(all[0], c)
 		}
 	case *ssa.Call:
 		f := v.Common().StaticCallee()
@@ -106,6 +98,21 @@ func (g *graph) value(v ssa.Value, c *closure) *closure {
 		}
 	}
 	return nil
+}
+
+// assigned returns the values that a variable gets, also in functions that capture it.
+func assigned(v ssa.Value) (all []ssa.Value) {
+	for _, use := range *v.Referrers() {
+		switch use := use.(type) {
+		case *ssa.Store:
+			if use.Addr == v {
+				all = append(all, use.Val)
+			}
+		case *ssa.MakeClosure:
+			all = append(all, assigned(use.Fn.(*ssa.Function).FreeVars[slices.Index(use.Bindings, v)])...)
+		}
+	}
+	return all
 }
 
 // bind returns the closure that f is when c calls it with args.

@@ -6,6 +6,7 @@ import (
 	"go/types"
 	"iter"
 	"maps"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -73,7 +74,8 @@ func usersUnderLocks(t *testing.T) map[string]string {
 	for changed := true; changed; {
 		changed = false
 		for _, f := range g.functions {
-			now := [2]state{g.through(f, state{free: all}, nil), g.through(f, state{held: all}, nil)}
+			c := &closure{fn: f}
+			now := [2]state{g.through(c, state{free: all}, nil), g.through(c, state{held: all}, nil)}
 			changed = changed || now != g.effects[f]
 			g.effects[f] = now
 		}
@@ -124,7 +126,7 @@ func (g *graph) under(lock uint64, each func(f, calls string)) {
 	calls := map[*closure]string{}
 	var todo []*closure
 	visit := func(c *closure, before state, from string) {
-		g.through(c.fn, before, func(call ssa.CallInstruction, s state) {
+		g.through(c, before, func(call ssa.CallInstruction, s state) {
 			if s.held&lock == 0 {
 				return
 			}
@@ -153,8 +155,9 @@ func (g *graph) under(lock uint64, each func(f, calls string)) {
 	}
 }
 
-// through returns the state at the end of f, from that at its begin. It calls each, if not nil, for calls.
-func (g *graph) through(f *ssa.Function, before state, each func(ssa.CallInstruction, state)) (out state) {
+// through returns the state at the end of c, from that at its begin. It calls each, if not nil, for calls.
+func (g *graph) through(c *closure, before state, each func(ssa.CallInstruction, state)) (out state) {
+	f := c.fn
 	if f.Blocks == nil {
 		return before
 	}
@@ -187,7 +190,7 @@ func (g *graph) through(f *ssa.Function, before state, each func(ssa.CallInstruc
 			}
 		}
 		for i, next := range b.Succs {
-			if after := in[next.Index].or(g.branch(b, i, s)); after != in[next.Index] {
+			if after := in[next.Index].or(g.branch(c, b, i, s)); after != in[next.Index] {
 				in[next.Index] = after
 				todo = append(todo, next)
 			}
@@ -253,11 +256,18 @@ func (g *graph) bit(lock string) uint64 {
 	return 1 << i
 }
 
-// branch returns the state on the i-th branch at the end of b. If a call may return with a lock or
-// without it, true or no error says that it holds it, as with TryLock.
-func (g *graph) branch(b *ssa.BasicBlock, i int, s state) state {
+// branch returns the state of c on the i-th branch at the end of b: none if that is for a function that
+// is not nil, and the one asked for is. If a call may return with a lock or without it, true or no error
+// says that it holds it, as with TryLock.
+func (g *graph) branch(c *closure, b *ssa.BasicBlock, i int, s state) state {
 	branch, ok := b.Instrs[len(b.Instrs)-1].(*ssa.If)
 	if !ok {
+		return s
+	}
+	if is, ok := branch.Cond.(*ssa.BinOp); ok && g.value(is.X, c) == nobody && g.value(is.Y, c) == nobody {
+		if (is.Op == token.EQL) != (i == 0) {
+			return state{}
+		}
 		return s
 	}
 	call, yes := asked(branch.Cond)
@@ -334,7 +344,7 @@ func (g *graph) outside(call ssa.CallInstruction, c *closure) (names []string) {
 	for _, arg := range args {
 		_, made := arg.(*ssa.MakeInterface)
 		if t := deref(arg.Type()); g.given[types.TypeString(t, nil)] && !made && g.value(arg, c) != nobody {
-			names = append(names, short(f.RelString(nil))+" of "+base(t))
+			names = append(names, path.Base(f.RelString(nil))+" of "+base(t))
 		}
 	}
 	return names

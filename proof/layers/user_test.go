@@ -170,7 +170,7 @@ func (p *program) value(t types.Type, name string, depth int) string {
 	case *types.Interface:
 		if named != nil && u.NumMethods() > 0 && nameable(text) {
 			p.given[types.TypeString(t, nil)] = true
-			return p.implement(t) + "{}"
+			return p.implement(named) + "{}"
 		}
 	case *types.Slice:
 		return text + "{" + p.value(u.Elem(), name, depth+1) + "}"
@@ -225,13 +225,35 @@ func (p *program) function(sig *types.Signature, name string) string {
 	return name
 }
 
-// implement returns the name of a type that has the methods of an interface, which it writes.
-func (p *program) implement(t types.Type) string {
+// implement returns the name of a type that has the methods of an interface, which it writes. It also
+// has those of other interfaces of the package: what takes the one may ask for the others.
+func (p *program) implement(t *types.Named) string {
 	name := "the_" + mangle(base(t))
-	if !p.made[name] {
-		p.made[name] = true
-		fmt.Fprintf(&p.text, "type %s struct{ %s }\n", name, p.write(t))
+	if p.made[name] {
+		return name
 	}
+	p.made[name] = true
+	fields, has := p.write(t), map[string]bool{}
+	add := func(i *types.Interface) (conflicts bool) {
+		for m := range i.Methods() {
+			conflicts = conflicts || has[m.Name()]
+			has[m.Name()] = true
+		}
+		return conflicts
+	}
+	add(t.Underlying().(*types.Interface))
+	if pkg := t.Obj().Pkg(); pkg != nil && strings.HasPrefix(pkg.Path()+"/", module) {
+		for _, other := range pkg.Scope().Names() {
+			obj, _ := pkg.Scope().Lookup(other).(*types.TypeName)
+			if obj == nil || !obj.Exported() || obj.Type().(*types.Named).TypeParams() != nil {
+				continue
+			}
+			if i, ok := obj.Type().Underlying().(*types.Interface); ok && i.IsMethodSet() && !add(i) {
+				fields += "; " + p.write(obj.Type())
+			}
+		}
+	}
+	fmt.Fprintf(&p.text, "type %s struct{ %s }\n", name, fields)
 	return name
 }
 
