@@ -19,7 +19,22 @@ import (
 )
 
 // underLocks are the functions of the user that may run under a lock, each with its reason.
-var underLocks = []struct{ lock, functions, reason string }{}
+var underLocks = []struct{ lock, functions, reason string }{
+	{"cache.Cache.saving", "cache.Cache.SaveFile.encode, bufio.NewWriterSize of io.Writer, context.Context.Err, context.Cause of context.Context, fmt.Errorf of error",
+		"One SaveFile runs at a time, and waits for the other one at most until its context ends."},
+	{"flight.Flight.mu", "context.WithoutCancel of context.Context, context.WithCancelCause of context.Context, context.WithDeadlineCause of context.Context, context.WithDeadlineCause of error",
+		"Of a context without cancel these call only Value, for a key of package context, and of an error nothing."},
+	{"gozero.merged.mu", "near.Watcher.ChangedAll, near.Watcher.ChangedIf, near.Watcher.Except, near.Watcher.MaxLag, near.ChangedIf.changed, near.Except.untold, near.Source.Covers, near.Text.Parse, near.Text.String, near.Options.Weigh, cache.Options.Weigh, fmt.Errorf of error, logx.Errorf of error",
+		"The sources of a ring tell the watcher and the log one after another. Nobody but a source waits for it."},
+	{"near.link.mu", "near.Options.Weigh, cache.Options.Weigh",
+		"What stands in is in a cache without Weigh."},
+	{"redis.sessions.entering", "rueidis.NewClient of rueidis.ClientOption, fmt.Errorf of error",
+		"Sessions begin one after another, so they dial one after another. Nobody else waits for it."},
+	{"stats.sampler.mu", "cache.Options.Amend, near.Source.Partial",
+		"Samples are taken one after another. Who asks for a sample does not wait for one that is being taken."},
+	{"timingwheel.shard.mu", "timingwheel.Timers.AfterFunc.f, timingwheel.Timers.At.f, timingwheel.Timers.Every.f, timingwheel.Timers.EveryFrom.f, timingwheel.Timers.Repeat.f, timingwheel.Timers.Schedule.f",
+		"A timer with a function of the user is not sent under the lock: only those of the library are, which send on channels."},
+}
 
 // TestUserFunctionsUnderLocks lists which functions of the user run while a lock may be held, by
 // all calls between its Lock and its Unlock.
