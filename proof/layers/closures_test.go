@@ -30,20 +30,16 @@ func ofUser(f *ssa.Function) bool {
 // closure returns the closure of a function: always the same one for the same known functions.
 func (g *graph) closure(fn *ssa.Function, known map[ssa.Value]*closure) *closure {
 	c := &closure{fn: fn, known: map[ssa.Value]*closure{}, callees: map[ssa.CallInstruction][]*closure{}}
-	key := fmt.Sprintf("%p", fn)
-	add := func(v ssa.Value) {
-		if k := known[v]; k != nil && k.depth < 4 {
+	keys := []string{fmt.Sprintf("%p", fn)}
+	for v, k := range known {
+		if k != nil && k.depth < 4 {
 			c.known[v] = k
 			c.depth = max(c.depth, k.depth+1)
-			key += fmt.Sprint(" ", v.Name(), k.id)
+			keys = append(keys, fmt.Sprint(v.Name(), k.id))
 		}
 	}
-	for _, v := range fn.Params {
-		add(v)
-	}
-	for _, v := range fn.FreeVars {
-		add(v)
-	}
+	slices.Sort(keys)
+	key := strings.Join(keys, " ")
 	if old := g.closures[key]; old != nil {
 		return old
 	}
@@ -54,13 +50,9 @@ func (g *graph) closure(fn *ssa.Function, known map[ssa.Value]*closure) *closure
 
 // value returns the function that v is in c, or nil if it is not known.
 func (g *graph) value(v ssa.Value, c *closure) *closure {
-	switch deref(v.Type()).Underlying().(type) {
-	case *types.Signature, *types.Interface:
-	default:
-		return nil
-	}
-	if g.asking[v] { // it is a variable of a function that calls itself
-		return nil
+	t := deref(v.Type()).Underlying()
+	if _, ok := t.(*types.Signature); !ok && !types.IsInterface(t) || g.asking[v] {
+		return nil // asking: a variable of a function that calls itself
 	}
 	g.asking[v] = true
 	defer delete(g.asking, v)
@@ -82,19 +74,12 @@ func (g *graph) value(v ssa.Value, c *closure) *closure {
 	case *ssa.UnOp:
 		return g.value(v.X, c)
 	case *ssa.Alloc:
-		if all := assigned(v); len(all) == 1 {
-			return g.value(all[0], c)
+		if values := assigned(v); len(values) == 1 {
+			return g.value(values[0], c)
 		}
 	case *ssa.Call:
-		f := v.Common().StaticCallee()
-		if f != nil && f.RelString(nil) == "context.Background" {
+		if f := v.Common().StaticCallee(); f != nil && f.RelString(nil) == "context.Background" {
 			return nobody
-		}
-		if f != nil && len(f.Blocks) == 1 { // it may do nothing but make a closure
-			ret, _ := f.Blocks[0].Instrs[len(f.Blocks[0].Instrs)-1].(*ssa.Return)
-			if ret != nil && len(ret.Results) == 1 {
-				return g.value(ret.Results[0], g.bind(g.closure(f, nil), v.Common().Args, c))
-			}
 		}
 	}
 	return nil
@@ -135,7 +120,7 @@ func (g *graph) run() {
 		}
 		seen[c], reached[c.fn] = true, true
 		g.running = append(g.running, c)
-		for instr := range instructions(c.fn) {
+		for _, instr := range instructions(c.fn) {
 			if call, ok := instr.(ssa.CallInstruction); ok && lockOf(call) == "" {
 				during, later := g.called(call, c)
 				c.callees[call] = during

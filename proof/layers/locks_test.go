@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"go/token"
 	"go/types"
-	"iter"
 	"maps"
 	"path"
 	"path/filepath"
@@ -24,13 +23,13 @@ var underLocks = []struct{ lock, functions, reason string }{
 		"One SaveFile runs at a time, and waits for the other one at most until its context ends."},
 	{"flight.Flight.mu", "context.WithoutCancel of context.Context, context.WithCancelCause of context.Context, context.WithDeadlineCause of context.Context, context.WithDeadlineCause of error",
 		"Of a context without cancel these call only Value, for a key of package context, and of an error nothing."},
-	{"gozero.merged.mu", "near.Watcher.ChangedAll, near.Watcher.ChangedIf, near.Watcher.Except, near.Watcher.MaxLag, near.ChangedIf.changed, near.Except.untold, near.Source.Covers, near.Text.Parse, near.Text.String, near.Options.Weigh, cache.Options.Weigh, fmt.Errorf of error, logx.Errorf of error",
+	{"gozero.merged.mu", "near.Watcher.ChangedAll, near.KeyWatcher.ChangedIf, near.KeyWatcher.Except, near.LagWatcher.MaxLag, near.Coverer.Covers, near.ChangedIf.changed, near.Except.untold, near.Text.Parse, near.Text.String, near.Options.Weigh, cache.Options.Weigh, fmt.Errorf of error, logx.Errorf of error",
 		"The sources of a ring tell the watcher and the log one after another. Nobody but a source waits for it."},
 	{"near.link.mu", "near.Options.Weigh, cache.Options.Weigh",
 		"What stands in is in a cache without Weigh."},
 	{"redis.sessions.entering", "rueidis.NewClient of rueidis.ClientOption, fmt.Errorf of error",
 		"Sessions begin one after another, so they dial one after another. Nobody else waits for it."},
-	{"stats.sampler.mu", "cache.Options.Amend, near.Source.Partial",
+	{"stats.sampler.mu", "cache.Options.Amend, near.PartialSource.Partial",
 		"Samples are taken one after another. Who asks for a sample does not wait for one that is being taken."},
 	{"timingwheel.shard.mu", "timingwheel.Timers.AfterFunc.f, timingwheel.Timers.At.f, timingwheel.Timers.Every.f, timingwheel.Timers.EveryFrom.f, timingwheel.Timers.Repeat.f, timingwheel.Timers.Schedule.f",
 		"A timer with a function of the user is not sent under the lock: only those of the library are, which send on channels."},
@@ -193,12 +192,14 @@ func (g *graph) through(c *closure, before state, each func(ssa.CallInstruction,
 			case *ssa.Call:
 				s = apply(instr, s)
 			case *ssa.RunDefers:
-				for _, d := range slices.Backward(defers(f)) {
-					after := apply(d, s)
-					if !d.Block().Dominates(b) {
-						after = after.or(s)
+				for _, deferred := range slices.Backward(instructions(f)) {
+					if d, ok := deferred.(*ssa.Defer); ok {
+						after := apply(d, s)
+						if !d.Block().Dominates(b) {
+							after = after.or(s)
+						}
+						s = after
 					}
-					s = after
 				}
 			case *ssa.Return:
 				out = out.or(s)
@@ -214,25 +215,11 @@ func (g *graph) through(c *closure, before state, each func(ssa.CallInstruction,
 	return out
 }
 
-func defers(f *ssa.Function) (all []*ssa.Defer) {
-	for call := range instructions(f) {
-		if d, ok := call.(*ssa.Defer); ok {
-			all = append(all, d)
-		}
+func instructions(f *ssa.Function) (all []ssa.Instruction) {
+	for _, b := range f.Blocks {
+		all = append(all, b.Instrs...)
 	}
 	return all
-}
-
-func instructions(f *ssa.Function) iter.Seq[ssa.Instruction] {
-	return func(yield func(ssa.Instruction) bool) {
-		for _, b := range f.Blocks {
-			for _, instr := range b.Instrs {
-				if !yield(instr) {
-					return
-				}
-			}
-		}
-	}
 }
 
 // apply returns the state after a call.
@@ -345,7 +332,15 @@ func lockOf(call ssa.CallInstruction) string {
 }
 
 // outside returns what a function of another module, called by c, gets from the user, whose functions it may call.
+// It also returns methods of interfaces of the API that nothing takes: users implement them if they like.
 func (g *graph) outside(call ssa.CallInstruction, c *closure) (names []string) {
+	if call.Common().IsInvoke() {
+		named, _ := call.Common().Value.Type().(*types.Named)
+		if named != nil && named.Obj().Exported() && public(named.Obj().Pkg()) && !g.given[types.TypeString(named, nil)] {
+			names = append(names, base(named)+"."+call.Common().Method.Name())
+		}
+		return names
+	}
 	f := call.Common().StaticCallee()
 	if f == nil || f.Blocks != nil || f.Pkg == nil || f.Pkg.Pkg.Path() == "reflect" {
 		return nil

@@ -30,10 +30,8 @@ type program struct {
 func userOf(t *testing.T, pkgs []*packages.Package) (*program, *packages.Package) {
 	t.Helper()
 	p := &program{imports: map[string]string{}, made: map[string]bool{}, given: map[string]bool{}}
-	known := importer{}
 	for _, pkg := range pkgs {
-		known.add(pkg.Types)
-		if !strings.Contains(pkg.PkgPath, "/internal/") && pkg.Name != "ring" {
+		if public(pkg.Types) && pkg.Name != "ring" {
 			for _, name := range pkg.Types.Scope().Names() {
 				p.use(pkg.Types.Scope().Lookup(name))
 			}
@@ -54,25 +52,31 @@ func userOf(t *testing.T, pkgs []*packages.Package) (*program, *packages.Package
 		Implicits: map[ast.Node]types.Object{}, Instances: map[*ast.Ident]types.Instance{}, Scopes: map[ast.Node]*types.Scope{},
 		Selections: map[*ast.SelectorExpr]*types.Selection{}, FileVersions: map[*ast.File]string{},
 	}}
-	u.Types, err = (&types.Config{Importer: known}).Check("user", fset, u.Syntax, u.TypesInfo)
+	u.Types, err = (&types.Config{Importer: importer(pkgs)}).Check("user", fset, u.Syntax, u.TypesInfo)
 	if err != nil {
 		t.Fatal(err, text)
 	}
 	return p, u
 }
 
-// An importer has packages that are loaded.
-type importer map[string]*types.Package
+// An importer has packages, and those that they import.
+type importer []*packages.Package
 
-func (i importer) Import(path string) (*types.Package, error) { return i[path], nil }
-
-func (i importer) add(pkg *types.Package) {
-	if i[pkg.Path()] == nil {
-		i[pkg.Path()] = pkg
-		for _, imported := range pkg.Imports() {
-			i.add(imported)
+func (all importer) Import(path string) (*types.Package, error) {
+	for _, pkg := range all {
+		if pkg.PkgPath == path {
+			return pkg.Types, nil
+		}
+		if imported := pkg.Imports[path]; imported != nil {
+			return imported.Types, nil
 		}
 	}
+	return nil, fmt.Errorf("no package imports %s", path)
+}
+
+// public reports whether other programs may import a package.
+func public(pkg *types.Package) bool {
+	return pkg != nil && strings.HasPrefix(pkg.Path(), module) && !strings.Contains(pkg.Path(), "/internal/")
 }
 
 // use calls an exported function, or the methods of a type.
@@ -83,16 +87,10 @@ func (p *program) use(obj types.Object) {
 	name := obj.Pkg().Name() + "." + obj.Name()
 	switch obj := obj.(type) {
 	case *types.Func:
-		f := p.qualifier(obj.Pkg()) + "." + obj.Name()
-		sig := obj.Signature()
-		if args := arguments(sig.TypeParams()); len(args) > 0 {
-			var texts []string
-			for _, a := range args {
-				texts = append(texts, p.write(a))
-			}
-			f += "[" + strings.Join(texts, ", ") + "]"
-			inst, _ := types.Instantiate(nil, sig, args, false)
-			sig = inst.(*types.Signature)
+		f, args := p.qualifier(obj.Pkg())+"."+obj.Name(), []string(nil)
+		sig := instantiate(obj.Signature(), obj.Signature().TypeParams(), func(arg types.Type) { args = append(args, p.write(arg)) }).(*types.Signature)
+		if args != nil {
+			f += "[" + strings.Join(args, ", ") + "]"
 		}
 		p.call(f, sig, name)
 	case *types.TypeName:
@@ -100,10 +98,7 @@ func (p *program) use(obj types.Object) {
 		if !ok || types.IsInterface(named) {
 			return
 		}
-		if args := arguments(named.TypeParams()); len(args) > 0 {
-			inst, _ := types.Instantiate(nil, named, args, false)
-			named = inst.(*types.Named)
-		}
+		named = instantiate(named, named.TypeParams(), func(types.Type) {}).(*types.Named)
 		pointer := types.NewPointer(named)
 		for m := range types.NewMethodSet(pointer).Methods() {
 			if m.Obj().Exported() {
@@ -114,17 +109,22 @@ func (p *program) use(obj types.Object) {
 	}
 }
 
-// arguments returns types for type parameters.
-func arguments(params *types.TypeParamList) (args []types.Type) {
+// instantiate returns a type with arguments for its parameters, which it tells.
+func instantiate(t types.Type, params *types.TypeParamList, tell func(arg types.Type)) types.Type {
+	var args []types.Type
 	for param := range params.TypeParams() {
-		for _, t := range []types.Type{types.Typ[types.String], types.Typ[types.Int64], types.NewSlice(types.Typ[types.Byte])} {
-			if types.Satisfies(t, param.Constraint().Underlying().(*types.Interface)) {
-				args = append(args, t)
+		for _, arg := range []types.Type{types.Typ[types.String], types.Typ[types.Int64], types.NewSlice(types.Typ[types.Byte])} {
+			if types.Satisfies(arg, param.Constraint().Underlying().(*types.Interface)) {
+				args = append(args, arg)
+				tell(arg)
 				break
 			}
 		}
 	}
-	return args
+	if args != nil {
+		t, _ = types.Instantiate(nil, t, args, false)
+	}
+	return t
 }
 
 // call calls a function, and what it returns if that is a function.
@@ -182,8 +182,8 @@ func (p *program) value(t types.Type, name string, depth int) string {
 		if named == nil || depth >= 3 {
 			break
 		}
-		if !strings.HasPrefix(named.Obj().Pkg().Path()+"/", module) {
-			p.given[types.TypeString(t, nil)] = hasFunctions(u)
+		if !strings.HasPrefix(named.Obj().Pkg().Path(), module) {
+			p.given[types.TypeString(t, nil)] = strings.Contains(u.String(), " func(")
 			break
 		}
 		text += "{"
@@ -195,16 +195,6 @@ func (p *program) value(t types.Type, name string, depth int) string {
 		return text + "}"
 	}
 	return "*new(" + text + ")"
-}
-
-// hasFunctions reports whether users may set functions of a struct.
-func hasFunctions(s *types.Struct) bool {
-	for f := range s.Fields() {
-		if _, ok := f.Type().Underlying().(*types.Signature); ok && f.Exported() {
-			return true
-		}
-	}
-	return false
 }
 
 // function returns the name of a function of the user, which it writes.
@@ -225,35 +215,13 @@ func (p *program) function(sig *types.Signature, name string) string {
 	return name
 }
 
-// implement returns the name of a type that has the methods of an interface, which it writes. It also
-// has those of other interfaces of the package: what takes the one may ask for the others.
-func (p *program) implement(t *types.Named) string {
+// implement returns the name of a type that has the methods of an interface, which it writes.
+func (p *program) implement(t types.Type) string {
 	name := "the_" + mangle(base(t))
-	if p.made[name] {
-		return name
+	if !p.made[name] {
+		p.made[name] = true
+		fmt.Fprintf(&p.text, "type %s struct{ %s }\n", name, p.write(t))
 	}
-	p.made[name] = true
-	fields, has := p.write(t), map[string]bool{}
-	add := func(i *types.Interface) (conflicts bool) {
-		for m := range i.Methods() {
-			conflicts = conflicts || has[m.Name()]
-			has[m.Name()] = true
-		}
-		return conflicts
-	}
-	add(t.Underlying().(*types.Interface))
-	if pkg := t.Obj().Pkg(); pkg != nil && strings.HasPrefix(pkg.Path()+"/", module) {
-		for _, other := range pkg.Scope().Names() {
-			obj, _ := pkg.Scope().Lookup(other).(*types.TypeName)
-			if obj == nil || !obj.Exported() || obj.Type().(*types.Named).TypeParams() != nil {
-				continue
-			}
-			if i, ok := obj.Type().Underlying().(*types.Interface); ok && i.IsMethodSet() && !add(i) {
-				fields += "; " + p.write(obj.Type())
-			}
-		}
-	}
-	fmt.Fprintf(&p.text, "type %s struct{ %s }\n", name, fields)
 	return name
 }
 
