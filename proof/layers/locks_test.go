@@ -19,8 +19,6 @@ import (
 
 // underLocks are the functions of the user that may run under a lock, each with its reason.
 var underLocks = []struct{ lock, functions, reason string }{
-	{"cache.Cache.saving", "cache.Cache.SaveFile.encode, bufio.NewWriterSize of io.Writer, context.Context.Err, context.Cause of context.Context, fmt.Errorf of error",
-		"One SaveFile runs at a time, and waits for the other one at most until its context ends."},
 	{"flight.Flight.mu", "context.WithoutCancel of context.Context, context.WithCancelCause of context.Context, context.WithDeadlineCause of context.Context, context.WithDeadlineCause of error",
 		"Of a context without cancel these call only Value, for a key of package context, and of an error nothing."},
 	{"gozero.merged.mu", "near.Watcher.ChangedAll, near.KeyWatcher.ChangedIf, near.KeyWatcher.Except, near.LagWatcher.MaxLag, near.Coverer.Covers, near.ChangedIf.changed, near.Except.untold, near.Text.Parse, near.Text.String, near.Options.Weigh, cache.Options.Weigh, fmt.Errorf of error, logx.Errorf of error",
@@ -227,9 +225,9 @@ func (g *graph) apply(call ssa.CallInstruction, s state) (out state) {
 	if lock := lockOf(call); lock != "" {
 		bit := g.bit(lock)
 		switch name := call.Common().StaticCallee().Name(); {
-		case strings.HasPrefix(name, "Try"), name == "Acquire": // as the result says
+		case strings.HasPrefix(name, "Try"): // as the result says
 			return state{s.held | bit, s.free | bit}
-		case strings.Contains(name, "Unlock"), name == "Release":
+		case strings.Contains(name, "Unlock"):
 			return state{s.held &^ bit, s.free | bit}
 		case strings.Contains(name, "Lock"):
 			return state{s.held | bit, s.free &^ bit}
@@ -286,23 +284,14 @@ func (g *graph) branch(c *closure, b *ssa.BasicBlock, i int, s state) state {
 
 // asked returns the call that a condition asks for success, and the branch taken then.
 func asked(cond ssa.Value) (call *ssa.Call, yes int) {
-	for {
-		switch v := cond.(type) {
-		case *ssa.Call:
-			return v, yes
-		case *ssa.Extract:
-			cond = v.Tuple
-		case *ssa.UnOp:
-			cond, yes = v.X, 1-yes
-		case *ssa.BinOp:
-			if v.Op != token.EQL { // err != nil
-				yes = 1 - yes
-			}
-			cond = v.X
-		default:
-			return nil, 0
-		}
+	if not, ok := cond.(*ssa.UnOp); ok {
+		cond, yes = not.X, 1
 	}
+	if result, ok := cond.(*ssa.Extract); ok {
+		cond = result.Tuple
+	}
+	call, _ = cond.(*ssa.Call)
+	return call, yes
 }
 
 // lockOf returns the name of the lock of which a call calls a method, or "".
@@ -312,7 +301,7 @@ func lockOf(call ssa.CallInstruction) string {
 		return ""
 	}
 	typ := base(deref(f.Signature.Recv().Type()))
-	if !slices.Contains(strings.Fields("sync.Mutex sync.RWMutex biased.Lock semaphore.Weighted"), typ) {
+	if !slices.Contains(strings.Fields("sync.Mutex sync.RWMutex biased.Lock"), typ) {
 		return ""
 	}
 	recv := call.Common().Args[0]
@@ -324,9 +313,6 @@ func lockOf(call ssa.CallInstruction) string {
 		object := deref(field.X.Type())
 		name, _, _ = strings.Cut(base(object), "[")
 		name += "." + object.Underlying().(*types.Struct).Field(field.Field).Name()
-	}
-	if typ == "semaphore.Weighted" && name != "cache.Cache.saving" {
-		return "" // a limit
 	}
 	return name
 }
