@@ -1,6 +1,7 @@
 package layers
 
 import (
+	"cmp"
 	"fmt"
 	"go/token"
 	"go/types"
@@ -93,12 +94,11 @@ func usersUnderLocks(t *testing.T) map[string]string {
 		}
 	}
 	found := map[string]string{}
-	for i, lock := range g.locks {
-		g.under(1<<i, func(f, calls string) {
-			if what := lock + ": " + f; found[what] == "" {
-				found[what] = calls
-			}
-		})
+	if len(g.locks) > 64 {
+		t.Fatal("a state has too few bits for", g.locks)
+	}
+	for i := range g.locks {
+		g.under(i, found)
 	}
 	return found
 }
@@ -133,8 +133,9 @@ func newGraph(t *testing.T) *graph {
 	return g
 }
 
-// under calls each for the functions of the user that run while a lock may be held.
-func (g *graph) under(lock uint64, each func(f, calls string)) {
+// under adds the functions of the user that run while a lock may be held.
+func (g *graph) under(i int, found map[string]string) {
+	lock := uint64(1) << i
 	calls := map[*closure]string{}
 	var todo []*closure
 	visit := func(c *closure, before state, from string) {
@@ -144,16 +145,17 @@ func (g *graph) under(lock uint64, each func(f, calls string)) {
 			}
 			at := c.fn.Prog.Fset.Position(call.Pos())
 			here := fmt.Sprintf("%s  %s (%s:%d)\n", from, short(c.fn.RelString(nil)), filepath.Base(at.Filename), at.Line)
-			for _, name := range g.outside(call, c) {
-				each(name, here)
-			}
+			names := g.outside(call, c)
 			for _, callee := range c.callees[call] {
 				if ofUser(callee.fn) {
-					each(userName.Replace(callee.fn.RelString(nil)), here)
+					names = append(names, userName.Replace(callee.fn.RelString(nil)))
 				} else if calls[callee] == "" {
 					calls[callee] = here
 					todo = append(todo, callee)
 				}
+			}
+			for _, name := range names {
+				found[g.locks[i]+": "+name] = cmp.Or(found[g.locks[i]+": "+name], here)
 			}
 		})
 	}

@@ -129,25 +129,17 @@ func instantiate(t types.Type, params *types.TypeParamList, tell func(arg types.
 
 // call calls a function, and what it returns if that is a function.
 func (p *program) call(f string, sig *types.Signature, name string) {
-	call := f + "(" + p.values(sig.Params(), name, 0)
+	f += "(" + p.values(sig.Params(), name, 0)
 	if sig.Variadic() {
-		call += "..."
+		f += "..."
 	}
-	call += ")"
-	var results []string
-	then := ""
-	for r := range sig.Results().Variables() {
-		result := fmt.Sprint("r", len(results))
-		results = append(results, result)
-		then += "\n\t_ = " + result
-		if r, ok := r.Type().Underlying().(*types.Signature); ok && nameable(p.write(r)) {
-			then += fmt.Sprintf("\n\t%s(%s)", result, p.values(r.Params(), name, 0))
+	f += ")"
+	if sig.Results().Len() == 1 {
+		if r, ok := sig.Results().At(0).Type().Underlying().(*types.Signature); ok && nameable(p.write(r)) {
+			f += "(" + p.values(r.Params(), name, 0) + ")"
 		}
 	}
-	if results != nil {
-		call = strings.Join(results, ", ") + " := " + call
-	}
-	fmt.Fprintf(&p.text, "func use%d() {\n\t%s%s\n}\n", p.text.Len(), call, then)
+	fmt.Fprintf(&p.text, "func use%d() { %s }\n", p.text.Len(), f)
 }
 
 func (p *program) values(all *types.Tuple, name string, depth int) string {
