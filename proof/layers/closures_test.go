@@ -24,7 +24,7 @@ type closure struct {
 var nobody = &closure{id: -1}
 
 func ofUser(f *ssa.Function) bool {
-	return strings.HasPrefix(strings.TrimLeft(f.RelString(nil), "(*"), "user.")
+	return strings.HasPrefix(strings.TrimLeft(f.RelString(nil), "(*"), module+"proof/layers/user.")
 }
 
 // closure returns the closure of a function: always the same one for the same known functions.

@@ -108,11 +108,15 @@ func newGraph(t *testing.T) *graph {
 	for pattern := range strings.FieldsSeq("cache/... timingwheel/... near near/redis near/gozero stats lru internal/... gozero/collection gozero/internal/...") {
 		patterns = append(patterns, module+pattern)
 	}
-	pkgs := slices.DeleteFunc(load(t, "..", patterns...), func(pkg *packages.Package) bool { // those for tests
+	user := userOf(load(t, "..", nil, patterns...))
+	file, err := filepath.Abs("user/user.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	pkgs := load(t, "..", map[string][]byte{file: user.source()}, append(patterns, "./layers/user")...)
+	prog, _ := ssautil.Packages(slices.DeleteFunc(pkgs, func(pkg *packages.Package) bool { // those for tests
 		return pkg.Name == "main" || strings.HasSuffix(pkg.PkgPath, "test") || strings.HasSuffix(pkg.PkgPath, "/settle")
-	})
-	user, u := userOf(t, pkgs)
-	prog, _ := ssautil.Packages(append(pkgs, u), ssa.InstantiateGenerics)
+	}), ssa.InstantiateGenerics)
 	prog.Build()
 	functions := ssautil.AllFunctions(prog)
 	g := &graph{callees: map[ssa.CallInstruction][]*ssa.Function{}, effects: map[*ssa.Function][2]state{}, closures: map[string]*closure{}, asking: map[ssa.Value]bool{}, given: user.given}
@@ -349,7 +353,7 @@ func (g *graph) outside(call ssa.CallInstruction, c *closure) (names []string) {
 }
 
 // userName turns the name of a function of the program of userOf into that of what it is.
-var userName = strings.NewReplacer("(", "", "*", "", ")", "", "user.the_", "", "user.", "", "$bound", "", "_", ".")
+var userName = strings.NewReplacer("(", "", "*", "", ")", "", module+"proof/layers/user.the_", "", module+"proof/layers/user.", "", "$bound", "", "_", ".")
 
 func base(t types.Type) string {
 	return types.TypeString(t, func(pkg *types.Package) string { return pkg.Name() })

@@ -2,14 +2,9 @@ package layers
 
 import (
 	"fmt"
-	"go/ast"
-	"go/parser"
 	"go/types"
-	"maps"
 	"regexp"
-	"slices"
 	"strings"
-	"testing"
 
 	"golang.org/x/tools/go/packages"
 )
@@ -26,9 +21,8 @@ type program struct {
 	given   map[string]bool // interfaces, and structs of other modules
 }
 
-// userOf returns a program that uses the public packages among pkgs, with its syntax and types.
-func userOf(t *testing.T, pkgs []*packages.Package) (*program, *packages.Package) {
-	t.Helper()
+// userOf returns a program that uses the public packages among pkgs.
+func userOf(pkgs []*packages.Package) *program {
 	p := &program{imports: map[string]string{}, made: map[string]bool{}, given: map[string]bool{}}
 	for _, pkg := range pkgs {
 		if public(pkg.Types) && pkg.Name != "ring" {
@@ -37,41 +31,15 @@ func userOf(t *testing.T, pkgs []*packages.Package) (*program, *packages.Package
 			}
 		}
 	}
-	text := "package user\n"
-	for _, name := range slices.Sorted(maps.Keys(p.imports)) {
-		text += fmt.Sprintf("import %s %q\n", name, p.imports[name])
-	}
-	text += p.text.String()
-	fset := pkgs[0].Fset
-	file, err := parser.ParseFile(fset, "user.go", text, 0)
-	if err != nil {
-		t.Fatal(err, text)
-	}
-	u := &packages.Package{PkgPath: "user", Fset: fset, Syntax: []*ast.File{file}, TypesInfo: &types.Info{
-		Types: map[ast.Expr]types.TypeAndValue{}, Defs: map[*ast.Ident]types.Object{}, Uses: map[*ast.Ident]types.Object{},
-		Implicits: map[ast.Node]types.Object{}, Instances: map[*ast.Ident]types.Instance{}, Scopes: map[ast.Node]*types.Scope{},
-		Selections: map[*ast.SelectorExpr]*types.Selection{}, FileVersions: map[*ast.File]string{},
-	}}
-	u.Types, err = (&types.Config{Importer: importer(pkgs)}).Check("user", fset, u.Syntax, u.TypesInfo)
-	if err != nil {
-		t.Fatal(err, text)
-	}
-	return p, u
+	return p
 }
 
-// An importer has packages, and those that they import.
-type importer []*packages.Package
-
-func (all importer) Import(path string) (*types.Package, error) {
-	for _, pkg := range all {
-		if pkg.PkgPath == path {
-			return pkg.Types, nil
-		}
-		if imported := pkg.Imports[path]; imported != nil {
-			return imported.Types, nil
-		}
+func (p *program) source() []byte {
+	text := "package user\n"
+	for name, path := range p.imports {
+		text += fmt.Sprintf("import %s %q\n", name, path)
 	}
-	return nil, fmt.Errorf("no package imports %s", path)
+	return []byte(text + p.text.String())
 }
 
 // public reports whether other programs may import a package.
