@@ -110,7 +110,7 @@ func TestCallsAreSeen(t *testing.T) {
 // calls returns the files of a package, without .go, and the calls between them.
 func calls(t *testing.T, dir string) (files []string, arrows map[arrow]bool) {
 	t.Helper()
-	p := load(t, dir)
+	p := load(t, dir, nil, ".")[0]
 	arrows = map[arrow]bool{}
 	for _, file := range p.Syntax {
 		from := fileOf(p, file)
@@ -133,17 +133,17 @@ func calls(t *testing.T, dir string) (files []string, arrows map[arrow]bool) {
 	return files, arrows
 }
 
-// load loads the package in a folder, without its tests.
-func load(t *testing.T, dir string) *packages.Package {
+// load loads packages with their syntax and types, without their tests. overlay has files that are not there.
+func load(t *testing.T, dir string, overlay map[string][]byte, patterns ...string) []*packages.Package {
 	t.Helper()
 	loaded, err := packages.Load(&packages.Config{
-		Mode: packages.NeedName | packages.NeedFiles | packages.NeedCompiledGoFiles | packages.NeedImports | packages.NeedSyntax | packages.NeedTypes | packages.NeedTypesInfo,
-		Dir:  dir,
-	}, ".")
-	if err != nil || len(loaded) != 1 || len(loaded[0].Errors) > 0 {
+		Mode: packages.NeedName | packages.NeedFiles | packages.NeedCompiledGoFiles | packages.NeedImports | packages.NeedSyntax | packages.NeedTypes | packages.NeedTypesInfo | packages.NeedTypesSizes,
+		Dir:  dir, Overlay: overlay,
+	}, patterns...)
+	if err != nil || len(loaded) == 0 || packages.PrintErrors(loaded) > 0 {
 		t.Fatal(err, loaded)
 	}
-	return loaded[0]
+	return loaded
 }
 
 // fileOf returns the file of a declaration, without .go.
