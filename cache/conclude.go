@@ -1,7 +1,7 @@
 // This file ends a load: it decides whether the value is stored, or the error kept, and hands the result
 // to the callers. It comes after run.go, and passes the value to store.go. A new reason not to store a
-// load goes into load.conclude; what makes a load stale is in pending.go, and filters.go asks the functions of
-// DelFunc.
+// load goes into load.conclude. What makes a load stale is in pending.go; filters.go asks the functions
+// of DelFunc.
 
 package cache
 

@@ -48,8 +48,9 @@ func (l *lives) set(i uint32, d *clock.Deadline, to life, t *timing) (setTask bo
 	return old == clock.Never || (old < 0 || to.deadline < old) && !l.visitsBy(i, to.deadline, t)
 }
 
-// outlast is set for a deadline d that is to be a later one, in a cache in which entries have no other: it
-// leaves the task as it is. It returns false, and does nothing, if that is not the case.
+// outlast is set for an entry that a Set of a simple cache has put into the place of another: caps and
+// due there are none. If the new deadline is no earlier than the old one, the task stays as it is, and
+// expireSome postpones it. Otherwise outlast returns false, and does nothing.
 func outlast(d *clock.Deadline, deadline int64) bool {
 	old := d.Get()
 	if old < 0 || deadline < old || deadline == clock.Never {

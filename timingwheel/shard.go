@@ -8,16 +8,9 @@ import (
 
 	"github.com/pinwheel-cache/pinwheel/internal/histogram"
 	"github.com/pinwheel-cache/pinwheel/stats"
-	"github.com/pinwheel-cache/pinwheel/timingwheel/ring"
 )
 
 const (
-	minSlab = 8
-
-	// A shard that uses less than a quarter of its slab shrinks to twice what
-	// it uses. So it must double or halve before its arrays are copied again.
-	sparseFactor = 4
-
 	// batch is how many tasks are processed in one hold of a shard's lock, some
 	// 20 µs of work.
 	batch = 256
@@ -66,18 +59,8 @@ type kind interface {
 	clear()                  // gives the ring and the arrays back; there are no timers
 }
 
-// A slab holds the timers of a shard by task number, and reuses the numbers.
-type slab[E any] struct {
-	ring    *ring.Ring
-	entries []E      // by task number
-	free    []uint32 // task numbers given back
-	used    int      // the task numbers below used have been handed out at least once
-}
-
 // counts are what happened; visits and relinks are of the rings that the shard had before.
 type counts struct{ started, moved, removed, fired, refused, visits, relinks uint64 }
-
-func newSlab[E any](slots int) slab[E] { return slab[E]{ring: ring.New(slots)} }
 
 // renew leaves the shard without timers, and with a new slab.
 func (s *shard[E]) renew() {
@@ -97,43 +80,8 @@ func (s *shard[E]) init(w *wheel, i int, k kind) {
 	s.next.Store(never)
 }
 
-// live reports whether a task number belongs to a timer.
-func (s *slab[E]) live(i uint32) bool {
-	_, ok := s.ring.Due(i)
-	return ok
-}
-
-// full reports whether add needs a larger slab.
-func (s *slab[E]) full() bool { return len(s.free) == 0 && s.used == len(s.entries) }
-
 // grow makes room for more timers.
 func (s *shard[E]) grow() { s.kind.fit(max(minSlab, 2*len(s.entries))) }
-
-// add gives an entry a task number. The slab must not be full.
-func (s *slab[E]) add(e E) uint32 {
-	i := uint32(s.used)
-	if last := len(s.free) - 1; last >= 0 {
-		i = s.free[last]
-		s.free = s.free[:last]
-	} else {
-		s.used++
-	}
-	s.entries[i] = e
-	return i
-}
-
-// drop removes a timer and frees its number.
-func (s *slab[E]) drop(i uint32) {
-	var zero E
-	s.ring.Remove(i)
-	s.entries[i] = zero // keeps the entry alive no longer
-	s.free = append(s.free, i)
-}
-
-// sparse reports whether the arrays are to shrink.
-func (s *slab[E]) sparse() bool {
-	return len(s.entries) > minSlab && s.ring.Len() <= len(s.entries)/sparseFactor
-}
 
 // fewSlots: a ring with no more slots is not worth a wake-up to give it back.
 const fewSlots = 64
@@ -142,38 +90,6 @@ const fewSlots = 64
 // had timers, and so has made the lists of its slots.
 func (s *shard[E]) idle() bool {
 	return s.ring.Len() == 0 && len(s.entries) > 0 && s.owner.slots > fewSlots
-}
-
-// resize makes room for n timers, at least as many as there are. It calls
-// moved for every entry that gets another number.
-func (s *slab[E]) resize(n int, moved func(e E, to uint32)) {
-	if n < s.used {
-		s.compact(moved)
-	}
-	entries := make([]E, n)
-	copy(entries, s.entries[:s.used])
-	s.entries = entries
-	s.ring.Resize(n)
-}
-
-// compact gives the timers the lowest numbers.
-func (s *slab[E]) compact(moved func(e E, to uint32)) {
-	to := uint32(0)
-	for i := range uint32(s.used) {
-		switch {
-		case !s.live(i):
-			s.ring.Forget(i)
-		case i == to:
-			to++
-		default:
-			s.ring.Rename(i, to)
-			s.entries[to] = s.entries[i]
-			moved(s.entries[to], to)
-			to++
-		}
-	}
-	s.used = int(to)
-	s.free = nil
 }
 
 // set makes task i due at the end of a span. It returns the tick by which the driver has to
