@@ -41,7 +41,10 @@ type ticked struct {
 	index   map[any]uint32 // the number of a key's timer
 }
 
-type timer struct{ key, value any }
+type timer struct {
+	key, value any
+	soon       bool // MoveTimer has started a goroutine that is to call it
+}
 
 func newTicked(interval time.Duration, execute Execute, workers int) *ticked {
 	return &ticked{
@@ -83,26 +86,33 @@ func (w *ticked) tick() {
 	w.callDue()
 }
 
-// callDue calls the callbacks of timers that are due, as many as may run. Each calls
-// callDue again when it ends. The lock must be held.
+// callDue starts a worker if a timer is due and fewer than the limit run. The lock must be held.
 func (w *ticked) callDue() {
-	for w.running < w.workers {
-		i, _, found := w.ring.Take()
-		if !found {
-			return
-		}
+	if w.running < w.workers && w.ring.Held() > 0 {
 		w.running++
-		t := w.drop(i)
-		go func() {
-			defer func() { // also after a Goexit
-				w.mu.Lock()
-				defer w.mu.Unlock()
-				w.running--
-				w.callDue()
-			}()
-			t.call(w.execute)
-		}()
+		go w.work()
 	}
+}
+
+// work calls the callback of the timer that has been due for longest. Only here is the timer taken: it
+// can be removed and moved until its callback begins.
+func (w *ticked) work() {
+	defer func() { // also after a Goexit
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.running--
+		w.callDue()
+	}()
+	w.mu.Lock()
+	i, _, found := w.ring.Take()
+	if !found {
+		w.mu.Unlock()
+		return
+	}
+	t := w.drop(i)
+	w.callDue() // for the next one
+	w.mu.Unlock()
+	t.call(w.execute)
 }
 
 var errGoexit = errors.New("callback called runtime.Goexit")
@@ -199,7 +209,7 @@ func (w *ticked) SetTimer(key, value any, delay time.Duration) error {
 	if !found {
 		i = w.add(key)
 	}
-	w.timers[i].value = value
+	w.timers[i].value, w.timers[i].soon = value, false
 	w.ring.Set(i, w.due(delay))
 	return nil
 }
@@ -213,14 +223,29 @@ func (w *ticked) MoveTimer(key any, delay time.Duration) (found bool, err error)
 	}
 	defer w.mu.Unlock()
 	i, found := w.index[key]
-	if found && delay >= w.interval {
-		w.ring.Set(i, w.due(delay))
-	} else if found {
-		if _, waits := w.ring.Visit(i); waits { // otherwise it is due already
-			go w.drop(i).call(w.execute)
-		}
+	if !found {
+		return false, nil
 	}
-	return found, nil
+	w.timers[i].soon = delay < w.interval
+	if !w.timers[i].soon {
+		w.ring.Set(i, w.due(delay))
+	} else if _, waits := w.ring.Visit(i); waits { // otherwise it is due already
+		go w.callSoon(key)
+	}
+	return true, nil
+}
+
+// callSoon calls the callback of a key's timer, unless that was set, moved or removed since.
+func (w *ticked) callSoon(key any) {
+	w.mu.Lock()
+	i, found := w.index[key]
+	if !found || !w.timers[i].soon {
+		w.mu.Unlock()
+		return
+	}
+	t := w.drop(i)
+	w.mu.Unlock()
+	t.call(w.execute)
 }
 
 func (w *ticked) RemoveTimer(key any) (found bool, err error) {

@@ -46,13 +46,13 @@ const (
 // the key is in one of the node's slots. The caller closes the ear, if there is one, also with an
 // error.
 func newEar(ctx context.Context, options *Options, n *node, server string, c *cluster, in *inbox) (*ear, error) {
-	o := &options.Client
+	o := options.Client // the dialer may change its copy
 	if o.SelectDB != 0 {
 		if _, err := n.do(ctx, o.ConnWriteTimeout, []string{"SELECT", strconv.Itoa(o.SelectDB)}); err != nil {
 			return nil, err
 		}
 	}
-	conn, err := dialer(*o)(ctx, n.addr, &o.Dialer, o.TLSConfig)
+	conn, err := dialer(o)(ctx, n.addr, &o.Dialer, o.TLSConfig)
 	if err != nil {
 		return nil, err
 	}
@@ -61,7 +61,7 @@ func newEar(ctx context.Context, options *Options, n *node, server string, c *cl
 		space: fmt.Sprintf("__keyspace@%d__:", o.SelectDB),
 	}
 	e.own, e.beats = ownKey(n.client, c, n.addr)
-	info, err := identify(ctx, o, conn)
+	info, err := identify(ctx, &o, conn)
 	if err != nil {
 		return e, err
 	}
