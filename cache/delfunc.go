@@ -49,18 +49,16 @@ func (c *Cache[K, V]) DelFunc(del func(key K, value V) bool) (removed int) {
 
 // delFuncIn is DelFunc for the entries of a shard, which is pinned.
 func (c *Cache[K, V]) delFuncIn(s *shard[K, V], del func(K, V) bool) (removed int) {
-	var found []candidate[K, V]
-	for from, more := 0, true; more; {
-		var version uint64
-		var moved bool
-		found, version, moved, from, more = s.candidates(found[:0], from)
-		wanted := found[:0]
-		for _, e := range found {
-			if moved || del(e.key, e.value) {
+	x := selection[K, V]{shard: s}
+	for more := true; more; {
+		more = x.next()
+		wanted := x.found[:0]
+		for _, e := range x.found {
+			if x.moved || del(e.key, e.value) {
 				wanted = append(wanted, e)
 			}
 		}
-		n, changed, reported := s.delCandidates(wanted, version)
+		n, changed, reported := x.remove(wanted)
 		removed += n
 		c.common.observers.settle(reported)
 		for _, e := range changed {
@@ -68,7 +66,7 @@ func (c *Cache[K, V]) delFuncIn(s *shard[K, V], del func(K, V) bool) (removed in
 				removed++
 			}
 		}
-		clear(found) // keep no values alive while del runs
+		clear(x.found) // keep no values alive while del runs
 	}
 	return removed
 }
@@ -91,38 +89,47 @@ type candidate[K comparable, V any] struct {
 	slot  uint32
 }
 
-// candidates appends the entries of perHold slots, from a slot on, to dst. It returns the version of
-// the shard, whether entries have moved as the shard was divided, the next slot, and whether there
-// is one.
-func (s *shard[K, V]) candidates(dst []candidate[K, V], from int) (found []candidate[K, V], version uint64, moved bool, next int, more bool) {
-	r := s.lock.RLock()
-	defer s.lock.RUnlock(r)
-	to := min(from+perHold, len(s.entries))
-	for i := from; i < to; i++ {
-		if e := &s.entries[i]; e.live() && (s.split || !s.checkGone(uint32(i))) {
-			dst = append(dst, candidate[K, V]{e.key, e.value, uint32(i)})
-		}
-	}
-	return dst, s.version(), s.split, to, to < len(s.entries)
+// A selection is what DelFunc has read of a shard.
+type selection[K comparable, V any] struct {
+	shard   *shard[K, V]
+	found   []candidate[K, V]
+	moved   bool   // the shard has been divided
+	version uint64 // of the shard, when found was read
+	slot    int    // after those of found
 }
 
-// version returns a number that changes whenever a value of the shard is removed or replaced. The shard must
-// be locked, at least for reading.
-func (s *shard[K, V]) version() (n uint64) {
-	for _, removals := range s.removals {
+// next reads the entries of the next perHold slots, and reports whether there are more.
+func (x *selection[K, V]) next() (more bool) {
+	s := x.shard
+	r := s.lock.RLock()
+	defer s.lock.RUnlock(r)
+	x.found, x.moved, x.version = x.found[:0], s.split, x.versionNow()
+	for to := min(x.slot+perHold, len(s.entries)); x.slot < to; x.slot++ {
+		if e := &s.entries[x.slot]; e.live() && (s.split || !s.checkGone(uint32(x.slot))) {
+			x.found = append(x.found, candidate[K, V]{e.key, e.value, uint32(x.slot)})
+		}
+	}
+	return x.slot < len(s.entries)
+}
+
+// versionNow returns a number that changes whenever a value of the shard is removed or replaced. The
+// shard must be locked, at least for reading.
+func (x *selection[K, V]) versionNow() (n uint64) {
+	for _, removals := range x.shard.removals {
 		n += removals
 	}
 	return n
 }
 
-// delCandidates removes entries. If the shard has another version now, or was divided, it removes
+// remove removes entries of found. If the shard has another version now, or was divided, it removes
 // none and returns all as changed.
-func (s *shard[K, V]) delCandidates(entries []candidate[K, V], version uint64) (removed int, changed []candidate[K, V], reported bool) {
+func (x *selection[K, V]) remove(entries []candidate[K, V]) (removed int, changed []candidate[K, V], reported bool) {
 	if len(entries) == 0 {
 		return 0, nil, false
 	}
+	s := x.shard
 	s.lock.Lock()
-	if s.split || s.version() != version {
+	if s.split || x.versionNow() != x.version {
 		s.lock.Unlock()
 		return 0, entries, false
 	}

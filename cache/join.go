@@ -91,10 +91,10 @@ func (c *Cache[K, V]) takeSlowCtx(ctx context.Context, key K, seen sight, value 
 // have to wait for a permit, and leaves it to the next caller if ctx has ended.
 func (c *Cache[K, V]) renew(ctx context.Context, key K, fetch fetcher[K, V]) {
 	ended := ctx.Err() != nil
-	h := c.common.hasher.Hash(key)
-	s := c.common.lock(h)
-	l := s.beginDue(ctx, ended, h, key, nil)
-	s.lock.Unlock()
+	var at look[K, V]
+	at.seek(&c.common, key)
+	l := at.beginDue(ctx, ended, nil)
+	at.lock.Unlock()
 	if l == nil {
 		return
 	}
@@ -164,28 +164,28 @@ func (c *Cache[K, V]) join(key K, who *caller, fetch fetcher[K, V]) (value V, mi
 // assign decides what a caller that missed is to do, and sets a, which is zero. A load that it begins joins
 // the batch of first, if that is not nil.
 func (c *Cache[K, V]) assign(a *assignment[K, V], key K, who *caller, first *load[K, V]) {
-	h := c.common.hasher.Hash(key)
-	s := c.common.lock(h)
-	s.assign(a, h, key, who, first)
-	s.lock.Unlock()
+	var at look[K, V]
+	at.seek(&c.common, key)
+	at.assign(a, who, first)
+	at.lock.Unlock()
 	if a.load != nil && len(who.Inside) > 0 {
 		c.common.loads.rules.Lend(a.load.flight, who.Inside)
 	}
 }
 
 // assign is the part of Cache.assign under the lock of the shard.
-func (s *shard[K, V]) assign(a *assignment[K, V], h uint64, key K, who *caller, first *load[K, V]) {
-	if s.closed || !s.common.hasher.Reflexive(key) {
-		a.duty, a.load = lead, s.common.newLoad(who, h, key, first)
+func (at *look[K, V]) assign(a *assignment[K, V], who *caller, first *load[K, V]) {
+	if at.closed || !at.common.hasher.Reflexive(at.key) {
+		a.duty, a.load = lead, at.newLoad(who, first)
 		a.load.unshared = true
 		return
 	}
-	i, has := s.find(h, key)
-	expired := has && s.checkExpired(i) // once, as the entry may expire at any moment
+	s, i := at.shard, at.slot
+	expired := at.has && s.checkExpired(i) // once, as the entry may expire at any moment
 	a.inGrace = expired && !s.checkGone(i)
-	l := s.pending.current(h, key)
-	if has && !expired && s.useAt(i, h) || a.inGrace && s.standsIn(i, l, who) {
-		a.value, a.found = s.answer(i), true
+	l := s.pending.current(at.hash, at.key)
+	if at.has && !expired && s.useAt(i, at.hash) || a.inGrace && at.standsIn(l, who) {
+		a.value, a.found = at.answer(), true
 		return
 	}
 	own := l != nil && slices.Contains(who.Inside, l.flight) && !l.flight.Over()
@@ -193,10 +193,10 @@ func (s *shard[K, V]) assign(a *assignment[K, V], h uint64, key K, who *caller, 
 		a.join(l, own)
 		return
 	}
-	if a.err = s.keptError(key); a.err != nil {
+	if a.err = at.common.keptError(at.key); a.err != nil {
 		return
 	}
-	s.beginFor(a, h, key, i, who, first)
+	at.beginFor(a, who, first)
 	if l != nil && a.load != nil {
 		l.stale, a.load.beside = true, true
 	}
@@ -228,18 +228,17 @@ func (a *assignment[K, V]) join(l *load[K, V], own bool) {
 // beside it. But there is never a third: where DelFunc is called often, most loads are doubted.
 func (l *load[K, V]) doubted() bool { return l.filtered > 0 }
 
-// beginFor begins a load of a key that has none to share, for a caller that is to lead it. Entry i is
-// that of the key if a.inGrace.
-func (s *shard[K, V]) beginFor(a *assignment[K, V], h uint64, key K, i uint32, who *caller, first *load[K, V]) {
+// beginFor begins a load of the key, which has none to share, for a caller that is to lead it.
+func (at *look[K, V]) beginFor(a *assignment[K, V], who *caller, first *load[K, V]) {
 	if !a.inGrace || !who.background {
-		a.duty, a.load = lead, s.common.newLoad(who, h, key, first)
+		a.duty, a.load = lead, at.newLoad(who, first)
 		if a.inGrace {
-			a.load.renew(s, i)
+			at.renew(a.load)
 		}
-		s.pending.add(a.load)
+		at.pending.add(a.load)
 		return
 	}
-	if a.load = s.beginRenewal(who.Ctx, h, i, nil); a.load != nil {
+	if a.load = at.beginRenewal(who.Ctx, nil); a.load != nil {
 		a.duty = leadBehind
 	} // else no permit is free: useFound
 	if a.load != nil && who.patient {
@@ -247,5 +246,5 @@ func (s *shard[K, V]) beginFor(a *assignment[K, V], h uint64, key K, i uint32, w
 		a.load.flight.Join()
 		return
 	}
-	a.value, a.found = s.answer(i), true
+	a.value, a.found = at.answer(), true
 }

@@ -35,12 +35,12 @@ func (l *loading) keepFor(err error) time.Duration {
 	return max(l.negative(err), 0)
 }
 
-// keptError returns the kept error of a key, or nil. The lock of the shard must be held.
-func (s *shard[K, V]) keptError(key K) error {
-	if s.common.negatives == nil {
+// keptError returns the kept error of a key, or nil. The lock of its shard must be held.
+func (c *common[K, V]) keptError(key K) error {
+	if c.negatives == nil {
 		return nil
 	}
-	return s.common.negatives.get(key)
+	return c.negatives.get(key)
 }
 
 // dropError removes the kept error of a key, which is about to change.

@@ -121,32 +121,6 @@ func (l *load[K, V]) fail(err error) {
 	}
 }
 
-// newLoad returns a load that a caller begins. It joins the batch of first, if that is not
-// nil.
-func (c *common[K, V]) newLoad(who *caller, h uint64, key K, first *load[K, V]) *load[K, V] {
-	if first != nil {
-		l := new(load[K, V])
-		c.initLoad(l, who, h, key)
-		l.flight, l.member = first.flight, true
-		return l
-	}
-	l := c.shardOf(h).pending.spareLoad()
-	if l == nil {
-		l = newSoleLoad[K, V]()
-	}
-	c.initLoad(l, who, h, key)
-	l.flight.Start(&who.Caller)
-	if who.CanLeave() {
-		l.makeDone() // the leader waits too
-	}
-	return l
-}
-
-func (c *common[K, V]) initLoad(l *load[K, V], who *caller, h uint64, key K) {
-	l.common, l.began, l.key, l.hash = c, who.now, key, h
-	l.Expire = c.time.expireAfter
-}
-
 // reuse keeps the load of a plain Take, which has ended, as spare for the next load of its shard. It
 // does not if another goroutine may still use the load: a caller that waited for it, or one that
 // package context started to watch a flight that waited for a permit.

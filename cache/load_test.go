@@ -17,16 +17,15 @@ func TestExpiresWhileACallerIsAssigned(t *testing.T) {
 	c := Must(Options[int, int]{Expire: time.Minute})
 	for n := range 20_000 {
 		c.Set(1, 1)
-		h := c.common.hasher.Hash(1)
-		s := c.common.lock(h)
-		i, _ := s.find(h, 1)
-		s.entries[i].deadline.Set(c.common.time.clock.Now() + int64(n%300))
+		var at look[int, int]
+		at.seek(&c.common, 1)
+		at.entries[at.slot].deadline.Set(c.common.time.clock.Now() + int64(n%300))
 		var a assignment[int, int]
-		if s.assign(&a, h, 1, aPlainTake(), nil); a.inGrace {
+		if at.assign(&a, aPlainTake(), nil); a.inGrace {
 			t.Error("a value is in Grace")
 		}
-		s.pending.loads, s.pending.loading = nil, 0
-		s.lock.Unlock()
+		at.pending.loads, at.pending.loading = nil, 0
+		at.lock.Unlock()
 	}
 }
 

@@ -10,6 +10,9 @@ import (
 	"iter"
 	"slices"
 	"sync/atomic"
+	"time"
+
+	"github.com/pinwheel-cache/pinwheel/stats"
 )
 
 // pending has the loads and fences of a shard.
@@ -116,6 +119,16 @@ func (p *pending[K, V]) all() iter.Seq[*load[K, V]] {
 				}
 			}
 		}
+	}
+}
+
+// addTo adds the loads to those that run. The lock must be held, at least for reading.
+func (p *pending[K, V]) addTo(total *stats.Loads, now int64) {
+	for l := range p.all() {
+		if !l.member {
+			total.Running++
+		}
+		total.Oldest = max(total.Oldest, time.Duration(now-l.began))
 	}
 }
 

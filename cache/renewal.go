@@ -28,63 +28,61 @@ func (s *shard[K, V]) seeEnding(i uint32, h uint64, background bool) sight {
 	return seen
 }
 
-// standsIn reports whether entry i, which is in Grace, stands in at once: during the pause
+// standsIn reports whether the entry, which is in Grace, stands in at once: during the pause
 // after a renewal that failed, or if a load is under way, l, and the caller is not patient.
-func (s *shard[K, V]) standsIn(i uint32, l *load[K, V], who *caller) bool {
-	due, underWay := s.lives.isDue(i, &s.common.time)
+func (at *look[K, V]) standsIn(l *load[K, V], who *caller) bool {
+	due, underWay := at.lives.isDue(at.slot, &at.common.time)
 	return !due && !underWay || l != nil && !who.patient
 }
 
 // beginDue begins a renewal, unless the key was stored again since it was found due, another
 // caller has begun one, ctx has ended, or it would have to wait for a permit. The renewal
 // joins the batch of first, if that is not nil.
-func (s *shard[K, V]) beginDue(ctx context.Context, ended bool, h uint64, key K, first *load[K, V]) *load[K, V] {
-	i, ok := s.findUsable(h, key)
-	if !ok || !s.lives.isUnderWay(i) {
+func (at *look[K, V]) beginDue(ctx context.Context, ended bool, first *load[K, V]) *load[K, V] {
+	if !at.has || at.checkGone(at.slot) || !at.lives.isUnderWay(at.slot) {
 		return nil
 	}
-	l := s.pending.current(h, key)
+	l := at.current()
 	switch {
 	case l != nil && l.renewal:
 	case ended:
-		s.lives.dueNow(i, &s.common.time)
+		at.lives.dueNow(at.slot, &at.common.time)
 	case l == nil:
-		return s.beginRenewal(ctx, h, i, first)
+		return at.beginRenewal(ctx, first)
 	default: // l is no renewal of this value
-		s.skipRenewal(i)
+		at.skipRenewal()
 	}
 	return nil
 }
 
-// beginRenewal begins a load in the background for entry i, whose key has hash h and no
-// load to share. It joins the batch of first, if that is not nil. It returns nil if it would
-// have to wait for a permit.
-func (s *shard[K, V]) beginRenewal(ctx context.Context, h uint64, i uint32, first *load[K, V]) *load[K, V] {
-	if s.closed || first == nil && !s.common.loads.rules.TryAcquire() {
-		s.skipRenewal(i)
+// beginRenewal begins a load in the background for the entry, whose key has no load to share. It
+// joins the batch of first, if that is not nil. It returns nil if it would have to wait for a permit.
+func (at *look[K, V]) beginRenewal(ctx context.Context, first *load[K, V]) *load[K, V] {
+	if at.closed || first == nil && !at.common.loads.rules.TryAcquire() {
+		at.skipRenewal()
 		return nil
 	}
-	who := caller{Caller: s.common.loads.rules.Background(ctx), now: s.common.time.clock.Now()}
-	l := s.common.newLoad(&who, h, s.entries[i].key, first)
+	who := caller{Caller: at.common.loads.rules.Background(ctx), now: at.common.time.clock.Now()}
+	l := at.newLoad(&who, first)
 	if first == nil {
 		l.flight.RunInBackground()
 	}
-	l.renew(s, i)
-	s.pending.add(l)
+	at.renew(l)
+	at.pending.add(l)
 	return l
 }
 
-// renew makes l, which is about to begin, a renewal of entry i.
-func (l *load[K, V]) renew(s *shard[K, V], i uint32) {
+// renew makes l, which is about to begin, a renewal of the entry.
+func (at *look[K, V]) renew(l *load[K, V]) {
 	l.renewal = true
-	l.Old, l.HasOld = s.entries[i].value, true
-	s.lives.renew(i)
+	l.Old, l.HasOld = at.entries[at.slot].value, true
+	at.lives.renew(at.slot)
 }
 
-// skipRenewal postpones a renewal of entry i that cannot begin now.
-func (s *shard[K, V]) skipRenewal(i uint32) {
-	s.common.loads.renewals.skipped.Add(1)
-	s.lives.pause(i, 0, &s.common.time)
+// skipRenewal postpones a renewal of the entry that cannot begin now.
+func (at *look[K, V]) skipRenewal() {
+	at.common.loads.renewals.skipped.Add(1)
+	at.lives.pause(at.slot, 0, &at.common.time)
 }
 
 // endRenewal counts a renewal that has ended. If the result was dropped or the load failed, the word
@@ -112,21 +110,12 @@ func (c *Cache[K, V]) standIn(key K) (value V, ok bool) {
 	if c.common.time.grace == 0 {
 		return value, false
 	}
-	h := c.common.hasher.Hash(key)
-	s, r := c.common.rlock(h)
+	at := look[K, V]{key: key, hash: c.common.hasher.Hash(key)}
+	s, r := c.common.rlock(at.hash)
 	defer s.lock.RUnlock(r)
-	i, ok := s.findUsable(h, key)
-	if ok {
-		value = s.answer(i)
+	at.shard = s
+	if at.slot, ok = s.findUsable(at.hash, key); ok {
+		value = at.answer()
 	}
 	return value, ok
-}
-
-// answer returns the value of entry i, which has not expired or is in Grace, to a Take.
-func (s *shard[K, V]) answer(i uint32) V {
-	s.use(i)
-	if s.common.time.grace > 0 && s.checkExpired(i) {
-		s.tally.hitGrace()
-	}
-	return s.entries[i].value
 }

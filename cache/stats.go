@@ -69,23 +69,12 @@ func (c *Cache[K, V]) addShards(total *stats.Snapshot) {
 		s.lock.Unlock()
 		if stuck {
 			r := s.lock.RLock() // for reading: when a database or callbacks hang, this takes long
-			s.addStuck(total, now)
+			s.pending.addTo(&total.Loads, now)
+			if s.lives.behind(now, &s.common.time) {
+				total.Expiry.Overdue += s.overdue(now)
+			}
 			s.lock.RUnlock(r)
 		}
-	}
-}
-
-// addStuck adds the loads that run, and the entries whose removal is late. The lock must
-// be held, at least for reading.
-func (s *shard[K, V]) addStuck(total *stats.Snapshot, now int64) {
-	for l := range s.pending.all() {
-		if !l.member {
-			total.Loads.Running++
-		}
-		total.Loads.Oldest = max(total.Loads.Oldest, time.Duration(now-l.began))
-	}
-	if s.lives.behind(now, &s.common.time) {
-		total.Expiry.Overdue += s.overdue(now)
 	}
 }
 

@@ -133,13 +133,13 @@ func (m *many[K, V]) renewDue() {
 	var first *load[K, V]
 	ended := m.ctx.Err() != nil
 	for _, key := range m.due {
-		h := c.common.hasher.Hash(key)
-		s := c.common.lock(h)
-		if l := s.beginDue(m.ctx, ended, h, key, first); l != nil {
+		var at look[K, V]
+		at.seek(&c.common, key)
+		if l := at.beginDue(m.ctx, ended, first); l != nil {
 			own = append(own, l)
 			first = own[0]
 		}
-		s.lock.Unlock()
+		at.lock.Unlock()
 	}
 	if first == nil {
 		return

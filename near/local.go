@@ -272,7 +272,11 @@ func (l *Local[K, V]) Close(ctx context.Context) error {
 // A watcher is the [Watcher] of a Local.
 type watcher[K comparable, V any] struct{ *Local[K, V] }
 
-// MaxLag makes a watcher a [LagWatcher].
+var (
+	_ KeyWatcher = watcher[string, any]{}
+	_ LagWatcher = watcher[string, any]{}
+)
+
 func (w watcher[K, V]) MaxLag() time.Duration { return w.link.maxLag }
 
 func (w watcher[K, V]) Changed(keys ...string) {
@@ -292,7 +296,6 @@ func (w watcher[K, V]) Changed(keys ...string) {
 	}
 }
 
-// Except and ChangedIf make a watcher a [KeyWatcher].
 func (w watcher[K, V]) Except(untold func(key string) bool) { w.untold.Store(&untold) }
 
 func (w watcher[K, V]) ChangedIf(changed func(key string) bool) {

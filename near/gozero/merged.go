@@ -36,7 +36,11 @@ type member struct {
 	i int
 }
 
-// MaxLag makes a member a near.LagWatcher.
+var (
+	_ near.KeyWatcher = member{}
+	_ near.LagWatcher = member{}
+)
+
 func (m member) MaxLag() time.Duration { return near.MaxLag(m.to) }
 
 func (m member) Changed(keys ...string) {
@@ -45,7 +49,6 @@ func (m member) Changed(keys ...string) {
 	m.to.Changed(keys...)
 }
 
-// Except and ChangedIf make a member a near.KeyWatcher.
 func (m member) Except(untold func(key string) bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -24,6 +24,11 @@ type ring struct {
 	dispatcher *hash.ConsistentHash
 }
 
+var (
+	_ near.Coverer       = (*ring)(nil)
+	_ near.PartialSource = (*ring)(nil)
+)
+
 // newRing connects to the nodes. If a NonBlock node cannot be reached, Watch connects to it
 // later.
 func newRing(c Conf, nodes cache.CacheConf) (*ring, error) {

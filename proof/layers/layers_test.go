@@ -23,7 +23,7 @@ var layers = []struct {
 	files string
 }{
 	{"API", "options check event cache inline get set del delfunc touch compute take takemany walk coldwalk save savefile restore stats hotkeys record limit negative close"},
-	{"loads", "errors join run conclude caller fetcher renewal filters"},
+	{"loads", "errors look join run conclude caller fetcher renewal filters"},
 	{"machine", "shard arrays slots lives earlier turn tally pending sizing store removal budget room evict expiry due timing driver table common fence load loading kepterrors watch"},
 	{"leaf", "goroutine"},
 }

@@ -14,7 +14,7 @@ type Caller struct {
 	rules  *Rules
 	ends   bool             // Ctx can end
 	since  time.Time        // when it began to wait for its first load, with a time-out
-	late   <-chan time.Time // receives when it has waited for as long as the time-out; nil while the load ends before
+	timeUp <-chan time.Time // receives when it has waited for as long as the time-out; nil while the load ends before
 }
 
 // CanLeave reports whether the caller may leave a load before the load ends.
@@ -35,7 +35,7 @@ const (
 func (who *Caller) Await(f *Flight, landed <-chan struct{}, giveUp <-chan time.Time) Reason {
 	who.limit(f)
 	ended := who.Ctx.Done()
-	if giveUp == nil && f.late == nil && who.late == nil { // most callers; two cases take half the time of five
+	if giveUp == nil && f.late == nil && who.timeUp == nil { // most callers; two cases take half the time of five
 		select {
 		case <-landed:
 			return Landed
@@ -51,8 +51,8 @@ func (who *Caller) Await(f *Flight, landed <-chan struct{}, giveUp <-chan time.T
 	case <-giveUp:
 		return Impatient
 	case <-f.late:
-	case <-who.late:
-		who.late = closed
+	case <-who.timeUp:
+		who.timeUp = closed
 	}
 	select {
 	case <-landed: // just in time
@@ -65,18 +65,18 @@ func (who *Caller) Await(f *Flight, landed <-chan struct{}, giveUp <-chan time.T
 // limit notes that the caller is about to wait for a load. It leaves each load at the time-out of
 // that, and also when it has waited for as long as its own in all.
 func (who *Caller) limit(f *Flight) {
-	if who.rules.timeout == 0 || who.late != nil {
+	if who.rules.timeout == 0 || who.timeUp != nil {
 		return
 	}
 	if who.since.IsZero() {
 		who.since = time.Now()
 	}
 	if end := who.since.Add(who.rules.timeout); f.limit.After(end) {
-		who.late = time.NewTimer(time.Until(end)).C
+		who.timeUp = time.NewTimer(time.Until(end)).C
 	}
 }
 
-// closed is what late becomes once the time is over.
+// closed is what timeUp becomes once the time is over.
 var closed = func() <-chan time.Time {
 	c := make(chan time.Time)
 	close(c)
@@ -106,6 +106,6 @@ func (r *Rules) around(ctx context.Context) (around []*Flight) {
 			return around
 		}
 		around = append(around, f)
-		ctx = f.first
+		ctx = f.base
 	}
 }

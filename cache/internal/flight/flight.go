@@ -19,7 +19,7 @@ import (
 //
 // The zero value is one that [Flight.Start] makes a flight.
 type Flight struct {
-	first      context.Context // of the first caller
+	base       context.Context // of the first caller
 	late       chan struct{}   // closed at the time-out; nil without one
 	timer      *time.Timer     // closes late; nil without a time-out
 	limit      time.Time       // when the time-out ends
@@ -40,7 +40,7 @@ type Flight struct {
 
 // Start makes f the context of a load that a caller begins, and for which it waits.
 func (f *Flight) Start(who *Caller) {
-	f.first, f.owner = who.Ctx, who.rules
+	f.base, f.owner = who.Ctx, who.rules
 	f.callers = 1
 	if timeout := f.owner.timeout; timeout > 0 {
 		f.late = make(chan struct{})
@@ -167,7 +167,7 @@ func (f *Flight) Err() error {
 // asks for those of most loads.
 func (f *Flight) valuesLocked() context.Context {
 	if f.values == nil {
-		f.values = context.WithoutCancel(f.first)
+		f.values = context.WithoutCancel(f.base)
 	}
 	if f.err == nil {
 		return f.values
