@@ -1,5 +1,5 @@
-// This file makes the arrays of a shard longer and shorter, those of all its parts together. A new
-// array is no concern of it: each part has resize and copy for its own.
+// This file makes the arrays of a shard longer and shorter, those of all its parts together, and its
+// index anew. A new array comes here only if an option turns it on: its part has resize and copy.
 
 package cache
 

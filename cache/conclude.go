@@ -1,7 +1,7 @@
 // This file ends a load: it decides whether the value is stored, or the error kept, and hands the result
-// to the callers. It comes after run.go, and passes the value to store.go. A new reason not to store a
-// load goes into load.conclude. What makes a load stale is in pending.go; filters.go asks the functions
-// of DelFunc.
+// to the callers. After run.go; store.go calls load.conclude under the lock of the shard, to which a new
+// reason not to store a value is added. Loads become stale in pending.go, by DelFunc in filters.go, and
+// in join.go, where another begins beside them.
 
 package cache
 

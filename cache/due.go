@@ -1,4 +1,5 @@
-// This file has the word of an entry that says when its value is due for renewal.
+// This file has the word of an entry that says when its value is due for renewal, whether a renewal is
+// under way, and how many have failed.
 
 package cache
 

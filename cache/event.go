@@ -1,5 +1,5 @@
-// This file has the causes of removal, and the events of OnRemove. A new cause begins here, and goes
-// on in removal.go and stats.go.
+// This file has the causes of removal, and the events of OnRemove. A new cause begins here. Then come
+// shard.removals, removal.go, stats.go, and the Removals and metrics of package stats.
 
 package cache
 

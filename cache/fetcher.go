@@ -1,4 +1,5 @@
-// This file calls the functions that the Takes are given, each in its own way, for run.go.
+// This file calls the functions that the Takes are given, each in its own way, for run.go. That of the
+// plain Take is called in join.go.
 
 package cache
 

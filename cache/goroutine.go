@@ -1,4 +1,5 @@
-// This file starts the goroutines of loads, and has the number by which a Compute knows its own.
+// This file starts the goroutines of loads and of their filters, and has the number by which a Compute
+// knows its own.
 
 package cache
 

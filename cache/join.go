@@ -1,5 +1,5 @@
-// This file has what a Take does after its first look has missed, until it has the value: whether it
-// fetches, waits for the load of another caller, or looks again. After take.go; a fetch is in run.go.
+// This file has what a Take does unless its first look saw a value that is not due: it fetches, renews,
+// waits for the load of another caller, or looks again. After take.go; a fetch is in run.go.
 
 package cache
 

@@ -1,5 +1,6 @@
 // This file says when the entries of a shard are removed and when they are due for renewal, and has
-// the ring, which visits each entry no later than it expires. A new array about time goes here.
+// the ring, the shard's timing wheel, in which a task wakes each entry that is to expire. A new array
+// about time goes here.
 //
 // The ring has a task for exactly the entries with a deadline. It visits the task no later than
 // at the first tick at or after the deadline, unless the entry is in earlier, and the driver visits the

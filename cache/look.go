@@ -1,4 +1,5 @@
-// This file has the second look of a Take, at a key in its locked shard.
+// This file has the second look of a Take, at a key in its locked shard: it finds the entry, returns its
+// value, or makes a load.
 
 package cache
 

@@ -1,6 +1,5 @@
 // This file removes an entry from a shard. By cause it counts the removal, remembers lost keys for
-// statistics, reports to OnRemove, breaks fences and makes loads stale. A new cause of removal: first
-// event.go, then here, then stats.go.
+// statistics, reports to OnRemove, breaks fences and makes loads stale. A new cause begins in event.go.
 
 package cache
 

@@ -1,4 +1,5 @@
-// This file makes room for a store: in the shard of its key, and in others that have more entries.
+// This file makes room for a store. In a cache with weights the shard of the key evicts, then fuller ones;
+// in others it evicts for itself in store.go, and here any other shard does where it has nothing left.
 
 package cache
 

@@ -1,6 +1,6 @@
 // This file has the shard: its entries, its lock, and how an entry is found. A value is stored by
 // store.go, and leaves by removal.go. A new array by entry goes into one of the parts: lives.go,
-// turn.go or tally.go, each with resize, copy and drop.
+// turn.go or tally.go, each with resize, copy and drop; store.go sets it when a value is stored.
 
 package cache
 

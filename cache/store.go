@@ -1,5 +1,5 @@
-// This file stores a value in a shard, for Set, Compute and loads. It comes after set.go, compute.go
-// and conclude.go; room.go makes room where it is missing.
+// This file stores a value in a shard, for set.go, compute.go, conclude.go and restore.go. What is
+// missing of the budget comes from room.go.
 
 package cache
 

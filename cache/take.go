@@ -1,5 +1,5 @@
 // This file has the Takes of one key: Take, TakeCtx, TakeWith and TakeMissed. From a miss to the stored
-// value: here, then join.go, run.go, conclude.go and store.go.
+// value: here, then join.go with look.go, run.go with fetcher.go, conclude.go and store.go.
 
 package cache
 

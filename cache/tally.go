@@ -1,6 +1,6 @@
 // This file has what a shard keeps only for statistics. A new array for statistics goes here. Hits and
-// misses are counted with the lock, removals in the shard. The counters here are atomic, as readers
-// count; the lock of the shard, held for writing, guards the rest.
+// misses are counted with the lock, removals in the shard. What readers count is atomic, and they read
+// lost; the lock of the shard, held for writing, guards the rest.
 
 package cache
 

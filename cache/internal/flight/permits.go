@@ -1,3 +1,5 @@
+// This file has the rules of all loads of a cache: how long they may take, and how many may run.
+
 package flight
 
 import (
