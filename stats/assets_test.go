@@ -29,7 +29,7 @@ func assetFiles(t *testing.T) []string {
 	return names
 }
 
-func readFile(t *testing.T, name string) string {
+func readFile(t testing.TB, name string) string {
 	t.Helper()
 	text, err := os.ReadFile(name)
 	must(t, err)
@@ -163,7 +163,5 @@ func link(t *testing.T, name string) []byte {
 	if output, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, output)
 	}
-	linked, err := os.ReadFile(program)
-	must(t, err)
-	return linked
+	return []byte(readFile(t, program))
 }

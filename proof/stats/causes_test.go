@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/pinwheel-cache/pinwheel/cache"
+	"github.com/pinwheel-cache/pinwheel/internal/settle"
 	"github.com/pinwheel-cache/pinwheel/stats"
 )
 
@@ -203,9 +204,7 @@ func grow(p *patient) {
 func causesOfTheGuide(t *testing.T) map[string]string {
 	t.Helper()
 	guide, err := os.ReadFile("../../docs/monitoring.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	settle.Must(t, err)
 	_, table, _ := strings.Cut(string(guide), "\n| Cause |")
 	table, _, _ = strings.Cut(table, "\n\n")
 	says := make(map[string]string)
