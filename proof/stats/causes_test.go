@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"math/rand/v2"
-	"net/http/httptest"
 	"os"
 	"strings"
 	"sync"
@@ -16,7 +15,6 @@ import (
 
 	"github.com/pinwheel-cache/pinwheel/cache"
 	"github.com/pinwheel-cache/pinwheel/internal/settle"
-	"github.com/pinwheel-cache/pinwheel/stats"
 )
 
 // A patient is a cache in a service with a hundred requests a second.
@@ -77,15 +75,14 @@ func (p *patient) among(n int) func() {
 
 // findings returns the causes and the words of the page.
 func (p *patient) findings() (causes, words string) {
-	w := httptest.NewRecorder()
-	stats.Handler().ServeHTTP(w, httptest.NewRequest("GET", "/stats.json?cache="+"patient", nil))
+	text := served(p.t, "/stats.json?cache=patient")
 	var answer struct {
 		Caches []struct {
 			Findings []struct{ Cause, Words string }
 		}
 	}
-	if err := json.Unmarshal(w.Body.Bytes(), &answer); err != nil || len(answer.Caches) != 1 {
-		p.t.Fatalf("%v in %s", err, w.Body)
+	if err := json.Unmarshal([]byte(text), &answer); err != nil || len(answer.Caches) != 1 {
+		p.t.Fatalf("%v in %s", err, text)
 	}
 	var all, said []string
 	for _, f := range answer.Caches[0].Findings {
