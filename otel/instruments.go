@@ -23,20 +23,14 @@ type source[S any] struct {
 	stats S
 }
 
-func caches() []source[stats.Snapshot] {
-	named := stats.Caches()
-	all := make([]source[stats.Snapshot], len(named))
-	for i, c := range named {
-		all[i] = source[stats.Snapshot]{cacheName.String(c.Name), c.Since, c.Snapshot}
-	}
-	return all
-}
+func caches() []source[stats.Snapshot] { return sources(cacheName, stats.Caches()) }
 
-func wheels() []source[stats.WheelSnapshot] {
-	named := stats.Wheels()
-	all := make([]source[stats.WheelSnapshot], len(named))
-	for i, w := range named {
-		all[i] = source[stats.WheelSnapshot]{wheelName.String(w.Name), w.Since, w.Snapshot}
+func wheels() []source[stats.WheelSnapshot] { return sources(wheelName, stats.Wheels()) }
+
+func sources[S any](name attribute.Key, named []stats.Named[S]) []source[S] {
+	all := make([]source[S], len(named))
+	for i, n := range named {
+		all[i] = source[S]{name.String(n.Name), n.Since, n.Snapshot}
 	}
 	return all
 }

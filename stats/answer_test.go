@@ -48,8 +48,7 @@ func TestAnswersAreCompressed(t *testing.T) {
 			} {
 				request := httptest.NewRequest(http.MethodGet, "/"+file, nil)
 				request.Header.Set("Accept-Encoding", accepted)
-				w := httptest.NewRecorder()
-				h.ServeHTTP(w, request)
+				w := answered(h, request)
 				if got := w.Header().Get("Content-Encoding") == "gzip"; got != zipped {
 					t.Errorf("%q, accepted %q: compressed is %v", file, accepted, got)
 				}

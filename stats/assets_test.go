@@ -29,7 +29,7 @@ func assetFiles(t *testing.T) []string {
 	return names
 }
 
-func readFile(t *testing.T, name string) string {
+func readFile(t testing.TB, name string) string {
 	t.Helper()
 	text, err := os.ReadFile(name)
 	must(t, err)
@@ -127,9 +127,7 @@ func TestNamesAreNotInThePage(t *testing.T) {
 	for _, path := range []string{`/%22%3E%3Cscript%3E`, `/'onload='x`, `/a&quot;b`, `/{{dir}}`, "//evil.example", "*"} {
 		request := httptest.NewRequest(http.MethodGet, "/", nil)
 		request.RequestURI = path
-		w := httptest.NewRecorder()
-		odd.ServeHTTP(w, request)
-		page := w.Body.String()
+		page := answered(odd, request).Body.String()
 		if strings.Contains(page, "'onload") || strings.Contains(page, `a&quot;b`) || strings.Contains(page, `="//`) ||
 			strings.Count(page, "<script") != 1 || strings.Contains(page, "{{") {
 			t.Errorf("%s comes into the page as\n%s", path, page[:min(len(page), 500)])
@@ -163,7 +161,5 @@ func link(t *testing.T, name string) []byte {
 	if output, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, output)
 	}
-	linked, err := os.ReadFile(program)
-	must(t, err)
-	return linked
+	return []byte(readFile(t, program))
 }

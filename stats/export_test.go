@@ -1,7 +1,6 @@
 package stats
 
 import (
-	"bytes"
 	"cmp"
 	"fmt"
 	"net/http"
@@ -145,19 +144,9 @@ type Point struct {
 func exported(p point[Snapshot]) Point { return Point{p.start, p.length, *p.from, *p.to, p.running} }
 
 // VarString is [Var.String] for these registries.
-func (r *registries) VarString() string {
-	var b bytes.Buffer
-	if err := r.writeJSON(&b, noHistory); err != nil {
-		return "null"
-	}
-	return b.String()
-}
+func (r *registries) VarString() string { return r.varString() }
 
-// Sample takes a sample of every cache and wheel.
-func (r *registries) Sample(now time.Time) {
-	r.caches.sample(now)
-	r.wheels.sample(now)
-}
+func (r *registries) Sample(now time.Time) { r.sample(now) }
 
 // Minus is [Snapshot.Minus] of a timing wheel.
 func (w WheelSnapshot) Minus(earlier WheelSnapshot) WheelSnapshot {

@@ -12,9 +12,11 @@ type Var struct{}
 
 // String returns the JSON that [Handler] serves as stats.json, without history. The
 // windows in it are empty as long as nobody has called Handler.
-func (Var) String() string {
+func (Var) String() string { return process.varString() }
+
+func (r *registries) varString() string {
 	var b bytes.Buffer
-	if err := process.writeJSON(&b, noHistory); err != nil {
+	if err := r.writeJSON(&b, noHistory); err != nil {
 		return "null"
 	}
 	return string(bytes.TrimSpace(b.Bytes()))

@@ -60,11 +60,11 @@ func findings(l *look[Snapshot]) []finding {
 		trouble = true
 		say(loadsHang, "Loads hang: %d run, the oldest for %s. What they ask, such as the database, does not answer.", s.Loads.Running, span(s.Loads.Oldest))
 	}
-	if now.failed >= 5 && now.failed*20 > now.loads {
+	if failed := now.Loads.Failed.Count(); failed >= 5 && failed*20 > now.loads() {
 		trouble = true
-		say(loadsFail, "Loads fail: %s of the loads in the last minute. %s", part(now.failed, now.loads), meanwhile(now))
+		say(loadsFail, "Loads fail: %s of the loads in the last minute. %s", part(failed, now.loads()), meanwhile(now))
 	}
-	if now.loads >= 5 && now.loadTime() > slow && past.loads >= 5 && now.loadTime() > 5*past.loadTime() {
+	if now.loads() >= 5 && now.loadTime() > slow && past.loads() >= 5 && now.loadTime() > 5*past.loadTime() {
 		say(loadsSlow, "Loads are slow: they took %s on average in the last minute, and %s before. Callers that miss wait for them.", span(now.loadTime()), span(past.loadTime()))
 	}
 	if s.Callbacks.Oldest >= stuck {
@@ -102,8 +102,8 @@ func wheelFindings(l *look[WheelSnapshot]) []finding {
 
 // meanwhile says what callers get while loads fail.
 func meanwhile(now period) string {
-	if now.inGrace > 0 {
-		return "Values past their deadline answer " + part(now.inGrace, now.gets) + " of the gets, until their Grace ends."
+	if now.HitsInGrace > 0 {
+		return "Values past their deadline answer " + part(now.HitsInGrace, now.Gets()) + " of the gets, until their Grace ends."
 	}
 	return "No value past its deadline (Grace) answered instead: callers of missing keys get the error."
 }

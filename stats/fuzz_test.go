@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"net/url"
 	"strings"
 	"testing"
@@ -69,8 +68,7 @@ func FuzzHandler(f *testing.F) {
 			name, value, _ := strings.Cut(line, ":")
 			request.Header.Set(name, strings.TrimSpace(value))
 		}
-		w := httptest.NewRecorder()
-		h.ServeHTTP(w, request)
+		w := answered(h, request)
 
 		checkSafe(t, path, w.Header())
 		switch w.Code {

@@ -32,8 +32,13 @@ func init() {
 }
 
 func serve(h http.Handler, method, target string) *httptest.ResponseRecorder {
+	return answered(h, httptest.NewRequest(method, target, nil))
+}
+
+// answered returns what h answers to a request.
+func answered(h http.Handler, request *http.Request) *httptest.ResponseRecorder {
 	w := httptest.NewRecorder()
-	h.ServeHTTP(w, httptest.NewRequest(method, target, nil))
+	h.ServeHTTP(w, request)
 	return w
 }
 

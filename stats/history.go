@@ -114,8 +114,8 @@ func (l *look[S]) window(length time.Duration) point[S] {
 	return point[S]{start: start, length: took, from: from, to: l.stats}
 }
 
-// underLimit returns the limit, and the gets and the WhatIf of a window that begins no earlier
-// than the last change of the limit. Without a history that is everything since the cache was
+// underLimit returns what happened in a window that begins no earlier than the last change of the
+// limit. Without a history that is everything since the cache was
 // made.
 func underLimit(l *look[Snapshot], length time.Duration) Snapshot {
 	to, from := l.stats, l.stats
@@ -129,8 +129,7 @@ func underLimit(l *look[Snapshot], length time.Duration) Snapshot {
 		}
 		from = &before.stats
 	}
-	p := between(from, to)
-	return Snapshot{Limit: to.Limit, Hits: p.gets - p.misses, Misses: p.misses, WhatIf: p.whatIf}
+	return between(from, to).Snapshot
 }
 
 // A sampler takes a sample of every source at each interval, from the first call of ensure

@@ -42,8 +42,7 @@ func TestForeignHostsAtALoopbackAddress(t *testing.T) {
 				if test.at != nil {
 					request = request.WithContext(context.WithValue(request.Context(), http.LocalAddrContextKey, test.at))
 				}
-				w := httptest.NewRecorder()
-				h.ServeHTTP(w, request)
+				w := answered(h, request)
 				allowed := test.allowed || file == "metrics"
 				if (w.Code != http.StatusForbidden) != allowed {
 					t.Errorf("at %v for %q, %q: status %d", test.at, host, file, w.Code)

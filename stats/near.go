@@ -44,13 +44,13 @@ func nearTrouble(n *Near, now period, say func(cause, format string, args ...any
 		trouble = true
 		say(sourceSlow, "The source of changes confirms what is %s old, close to MaxLag, %s: set it to %s, or look for what is slow.", span(n.Behind), span(n.MaxLag), span(2*n.Behind))
 	}
-	if now.undecodable >= 5 {
+	if now.Near.Undecodable >= 5 {
 		trouble = true
-		say(undecodable, "In the last minute %d values of the store could not be decoded: another version of the service, or another program, writes other values for the same keys. See docs/deploys.md.", now.undecodable)
+		say(undecodable, "In the last minute %d values of the store could not be decoded: another version of the service, or another program, writes other values for the same keys. See docs/deploys.md.", now.Near.Undecodable)
 	}
-	if now.storeErrors >= 5 {
+	if now.Near.StoreErrors >= 5 {
 		trouble = true
-		say(storeFails, "The store fails: in the last minute %d of its calls failed, %d reads were not tried, and %d fetches asked the database instead.", now.storeErrors, now.unasked, now.bypasses)
+		say(storeFails, "The store fails: in the last minute %d of its calls failed, %d reads were not tried, and %d fetches asked the database instead.", now.Near.StoreErrors, now.Near.Unasked, now.Near.Bypasses)
 	}
 	return trouble
 }

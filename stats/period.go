@@ -5,15 +5,8 @@ import (
 	"time"
 )
 
-// A period has the counts of a time between two snapshots.
-type period struct {
-	gets, misses, absent, expired, evicted uint64
-	evictions, loads, failed, inGrace      uint64
-	storeErrors, bypasses, unasked         uint64 // of a near cache
-	undecodable                            uint64 // too
-	whatIf                                 WhatIf
-	loading                                time.Duration // the total duration of loads
-}
+// A period has what happened between two snapshots. Its levels and gauges are those of the later.
+type period struct{ Snapshot }
 
 // never is the Snapshot of a cache that has just been made.
 var never Snapshot
@@ -24,35 +17,18 @@ func between(from, to *Snapshot) period {
 	defer minuends.Put(s)
 	*s = *to
 	subtract(cacheMetrics, s, from)
-	loads := s.Loads.all()
-	return period{
-		gets:      s.Gets(),
-		misses:    s.Misses,
-		absent:    s.missesAbsent(),
-		expired:   s.MissesExpired,
-		evicted:   s.MissesEvicted,
-		evictions: s.Removals.Evicted,
-		loads:     loads.Count(),
-		failed:    s.Loads.Failed.Count(),
-		inGrace:   s.HitsInGrace,
-		loading:   loads.Sum(),
-
-		storeErrors: s.Near.StoreErrors,
-		unasked:     s.Near.Unasked,
-		bypasses:    s.Near.Bypasses,
-		undecodable: s.Near.Undecodable,
-
-		whatIf: s.WhatIf,
-	}
+	return period{*s}
 }
 
 // minuends are reused, as a Snapshot is large and a look takes several.
 var minuends = sync.Pool{New: func() any { return new(Snapshot) }}
 
 // of returns n as a share of the gets, from 0 to 1.
-func (s period) of(n uint64) float64 { return float64(n) / float64(max(s.gets, 1)) }
+func (s period) of(n uint64) float64 { return float64(n) / float64(max(s.Gets(), 1)) }
 
-func (s period) loadTime() time.Duration { return s.loading / time.Duration(max(s.loads, 1)) }
+func (s period) loads() uint64 { return s.Loads.all().Count() }
+
+func (s period) loadTime() time.Duration { return s.Loads.all().Mean() }
 
 // samplesPerMinute is how many samples are taken in a minute.
 const samplesPerMinute = int(time.Minute / interval)
@@ -79,8 +55,8 @@ func beforeLastMinute(l *look[Snapshot]) (s period) {
 func bestMinute(l *look[Snapshot]) (best period) {
 	for to := len(l.samples) - samplesPerMinute; to > 0; to -= samplesPerMinute / 4 {
 		a, b := &l.samples[max(0, to-samplesPerMinute)].stats, &l.samples[to].stats
-		s := period{gets: minus(b.Hits+b.Misses, a.Hits+a.Misses), misses: minus(b.Misses, a.Misses)}
-		if s.gets >= minGetsPerMinute && (best.gets == 0 || s.of(s.misses) < best.of(best.misses)) {
+		s := period{Snapshot{Hits: minus(b.Hits, a.Hits), Misses: minus(b.Misses, a.Misses)}} // all that is compared
+		if s.Gets() >= minGetsPerMinute && (best.Gets() == 0 || s.of(s.Misses) < best.of(best.Misses)) {
 			best = between(a, b)
 		}
 	}

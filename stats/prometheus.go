@@ -29,7 +29,7 @@ func writeFamilies[S any](to io.Writer, by string, metrics []Metric[S], looks []
 		if m.Name == "" {
 			continue
 		}
-		e.begin(m.Name, m.Kind, m.Help)
+		e.family, e.kind, e.help, e.headed = m.Name, m.Kind, m.Help, false
 		name := m.label()
 		for j := range looks {
 			l := &looks[j]
@@ -57,11 +57,6 @@ type exposition struct {
 	headed       bool   // the family has its header, which it gets with the first sample
 	by           string // label that has source in every sample: cache or wheel
 	source       string // name of the cache or wheel being written
-}
-
-// begin begins a family.
-func (e *exposition) begin(family, kind, help string) {
-	e.family, e.kind, e.help, e.headed = family, kind, help, false
 }
 
 // sample writes a number. Its label has a value unless it is the only one of its metric.

@@ -72,9 +72,7 @@ func (p purge) request() *http.Request {
 }
 
 func (p purge) send(h http.Handler) *httptest.ResponseRecorder {
-	w := httptest.NewRecorder()
-	h.ServeHTTP(w, p.request())
-	return w
+	return answered(h, p.request())
 }
 
 // answerOf reads the answer to a purge, which is removed or an error, perhaps a note, and no more.
@@ -261,8 +259,7 @@ func TestPurgeAsksForEachRequest(t *testing.T) {
 	}
 	asked = nil
 	request := purge{body: "cache=users&key=1", header: map[string]string{"Authorization": "secret"}}.request()
-	w := httptest.NewRecorder()
-	h.ServeHTTP(w, request)
+	w := answered(h, request)
 	if removed, text := answerOf(t, w); removed != 1 {
 		t.Errorf("removed %d (%s), want 1", removed, text)
 	}

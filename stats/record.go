@@ -1,6 +1,7 @@
 package stats
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -62,15 +63,11 @@ func (h *handler) wantedRecord(r *http.Request) (wanted wantedRecord, refused *r
 		return wanted, refuse(http.StatusBadRequest, "cache %q cannot be recorded", name)
 	}
 	seconds, err := numberOf(r, "seconds", defaultSeconds, maxSeconds)
-	if err != nil {
+	oneIn, err2 := numberOf(r, "one_in", defaultOneIn, 1<<20)
+	if err := cmp.Or(err, err2); err != nil {
 		return wanted, refuse(http.StatusBadRequest, "%v", err)
 	}
-	wanted.oneIn, err = numberOf(r, "one_in", defaultOneIn, 1<<20)
-	if err != nil {
-		return wanted, refuse(http.StatusBadRequest, "%v", err)
-	}
-	wanted.record, wanted.length = c.Record, time.Duration(seconds)*time.Second
-	return wanted, nil
+	return wantedRecord{c.Record, time.Duration(seconds) * time.Second, oneIn}, nil
 }
 
 // numberOf returns a field of the form, a number from 1 to most, or its default.

@@ -8,7 +8,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"sync"
 	"testing"
@@ -47,8 +46,7 @@ func TestRecord(t *testing.T) {
 			{"cache=users", "users, one in 64, 3s", 3 * time.Second},
 		} {
 			ctx, cancel := context.WithTimeout(t.Context(), test.stays)
-			w := httptest.NewRecorder()
-			h.ServeHTTP(w, purge{target: "/cache/record", body: test.body}.request().WithContext(ctx))
+			w := answered(h, purge{target: "/cache/record", body: test.body}.request().WithContext(ctx))
 			cancel()
 			if w.Code != http.StatusOK || w.Body.String() != test.want || w.Header().Get("Content-Type") != "application/octet-stream" ||
 				!strings.HasPrefix(w.Header().Get("Content-Disposition"), "attachment") || !w.Flushed {

@@ -49,10 +49,13 @@ func register[S any](all *registries, r *registry[S], name string, snapshot func
 
 // keepHistory starts the samples.
 func (r *registries) keepHistory() {
-	r.ensure(func(now time.Time) {
-		r.caches.sample(now)
-		r.wheels.sample(now)
-	})
+	r.ensure(r.sample)
+}
+
+// sample takes a sample of every cache and wheel.
+func (r *registries) sample(now time.Time) {
+	r.caches.sample(now)
+	r.wheels.sample(now)
 }
 
 // A registry is a set of sources of S, a [Snapshot] or a [WheelSnapshot], by unique name.

@@ -19,10 +19,8 @@ const schemaFile = "../docs/stats.schema.json"
 // readSchema returns the schema as a document.
 func readSchema(t testing.TB) map[string]any {
 	t.Helper()
-	text, err := os.ReadFile(schemaFile)
-	must(t, err)
 	var schema map[string]any
-	must(t, json.Unmarshal(text, &schema))
+	must(t, json.Unmarshal([]byte(readFile(t, schemaFile)), &schema))
 	return schema
 }
 
@@ -33,9 +31,7 @@ func checkFile(t *testing.T, name string, want []byte) {
 		must(t, os.WriteFile(name, want, 0o644))
 		return
 	}
-	got, err := os.ReadFile(name)
-	must(t, err)
-	if !bytes.Equal(got, want) {
+	if readFile(t, name) != string(want) {
 		t.Errorf("%s is not what the metrics say: run go test ./stats -update, and look at the difference", name)
 	}
 }

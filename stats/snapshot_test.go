@@ -28,16 +28,18 @@ func draw[S any](t *rapid.T, label string) S {
 
 // add returns a+b, field by field, except that gauges are those of b.
 func add[S any](a, b S) S {
-	var from []uint64
-	leaves(reflect.ValueOf(&a).Elem(), "", func(_ string, leaf reflect.Value) {
-		from = append(from, leafValue(leaf))
+	var from []uint64 // the counters of a
+	counter := func(leaf reflect.Value) uint64 { return leaf.Convert(reflect.TypeFor[uint64]()).Uint() }
+	leaves(reflect.ValueOf(&a).Elem(), "", func(path string, leaf reflect.Value) {
+		if !isGauge(path) {
+			from = append(from, counter(leaf))
+		}
 	})
-	i := 0
 	leaves(reflect.ValueOf(&b).Elem(), "", func(path string, leaf reflect.Value) {
 		if !isGauge(path) {
-			setLeaf(leaf, leafValue(leaf)+from[i])
+			setLeaf(leaf, counter(leaf)+from[0])
+			from = from[1:]
 		}
-		i++
 	})
 	return b
 }
@@ -112,31 +114,11 @@ func isGauge(path string) bool { return slices.Contains(gauges, path) }
 
 // setLeaf stores n in a leaf of any type.
 func setLeaf(leaf reflect.Value, n uint64) {
-	switch {
-	case leaf.CanUint():
-		leaf.SetUint(n)
-	case leaf.CanFloat():
-		leaf.SetFloat(float64(n))
-	case leaf.Kind() == reflect.Bool:
+	if leaf.Kind() == reflect.Bool {
 		leaf.SetBool(n > 0)
-	default:
-		leaf.SetInt(int64(n))
+		return
 	}
-}
-
-// leafValue returns the number in a leaf of any type.
-func leafValue(leaf reflect.Value) uint64 {
-	switch {
-	case leaf.CanUint():
-		return leaf.Uint()
-	case leaf.CanFloat():
-		return uint64(leaf.Float())
-	case leaf.CanInt():
-		return uint64(leaf.Int())
-	case leaf.Bool():
-		return 1
-	}
-	return 0
+	leaf.Set(reflect.ValueOf(n).Convert(leaf.Type()))
 }
 
 // distinct and distinctWheel return statistics whose numbers, after n, differ.

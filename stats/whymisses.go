@@ -8,19 +8,19 @@ import (
 // whyMisses returns why a cache misses, if it misses much, or more than before. Otherwise
 // the cause is "".
 func whyMisses(l *look[Snapshot], now period) (cause, words string) {
-	if now.gets < minGetsPerMinute {
+	if now.Gets() < minGetsPerMinute {
 		return "", ""
 	}
 	before := bestMinute(l)
-	share := now.of(now.misses)
-	rose := before.gets > 0 && share > before.of(before.misses)+rising
+	share := now.of(now.Misses)
+	rose := before.Gets() > 0 && share > before.of(before.Misses)+rising
 	reason := mainReason(now, before, rose)
 	if !rose && reason.now < reason.much {
 		return "", ""
 	}
 	cause, because := reason.explain(l, now, before, rose)
 	if rose {
-		return cause, fmt.Sprintf("Misses rose from %s to %s of the gets because %s.", percent(before.of(before.misses)), percent(share), because)
+		return cause, fmt.Sprintf("Misses rose from %s to %s of the gets because %s.", percent(before.of(before.Misses)), percent(share), because)
 	}
 	return cause, fmt.Sprintf("%s of the gets miss, mostly because %s.", percent(share), because)
 }
@@ -35,9 +35,9 @@ type reason struct {
 // mainReason returns the reason for most misses or, if they rose, for most of the rise.
 func mainReason(now, before period, rose bool) reason {
 	reasons := [...]reason{
-		{now.of(now.evicted), before.of(before.evicted), 0.1, whyEvicted},
-		{now.of(now.expired), before.of(before.expired), 0.1, whyExpired},
-		{now.of(now.absent), before.of(before.absent), 0.3, whyAbsent},
+		{now.of(now.MissesEvicted), before.of(before.MissesEvicted), 0.1, whyEvicted},
+		{now.of(now.MissesExpired), before.of(before.MissesExpired), 0.1, whyExpired},
+		{now.of(now.missesAbsent()), before.of(before.missesAbsent()), 0.3, whyAbsent},
 	}
 	weight := func(r reason) float64 {
 		if rose {
@@ -59,7 +59,7 @@ func mainReason(now, before period, rose bool) reason {
 }
 
 func whyExpired(l *look[Snapshot], now, _ period, _ bool) (cause, because string) {
-	because = "values expire before they are asked for again: " + part(now.expired, now.misses) + " of the misses are of keys that expired recently"
+	because = "values expire before they are asked for again: " + part(now.MissesExpired, now.Misses) + " of the misses are of keys that expired recently"
 	if ttl := l.settings(); ttl != "" {
 		because += ", with " + ttl
 	}
@@ -78,7 +78,7 @@ func (l *look[S]) settings() string {
 }
 
 func whyEvicted(l *look[Snapshot], now, before period, rose bool) (cause, because string) {
-	evidence := part(now.evicted, now.misses) + " of the misses are of keys that were evicted recently"
+	evidence := part(now.MissesEvicted, now.Misses) + " of the misses are of keys that were evicted recently"
 	if rose {
 		return moreKeys, "more keys are asked for than before, and do not fit: " + evidence
 	}
@@ -99,9 +99,9 @@ func whyAbsent(l *look[Snapshot], now, _ period, rose bool) (cause, because stri
 	if full := s.Removals.Evicted > 0; !full && age < historyPoints*interval {
 		return isNew, fmt.Sprintf("the cache is new and filling: it was made %s ago, and has %d entries", span(age), s.Entries)
 	}
-	evidence := part(now.absent, now.misses) + " of the misses are of keys that were not in the cache recently"
-	if now.evictions*2 > now.absent || !rose {
-		return onceOnly, fmt.Sprintf("many keys are asked for only once, as by a scan: %s, and %d entries were evicted in a minute", evidence, now.evictions)
+	evidence := part(now.missesAbsent(), now.Misses) + " of the misses are of keys that were not in the cache recently"
+	if now.Removals.Evicted*2 > now.missesAbsent() || !rose {
+		return onceOnly, fmt.Sprintf("many keys are asked for only once, as by a scan: %s, and %d entries were evicted in a minute", evidence, now.Removals.Evicted)
 	}
 	return moreKeys, fmt.Sprintf("more keys are asked for than before: %s, and there are %d entries", evidence, s.Entries)
 }

@@ -9,12 +9,11 @@ import (
 // cache that evicts.
 type churn struct {
 	Index
-	keys   []uint64 // by slot number; their own hashes
-	oldest int
+	keys []uint64 // by slot number; their own hashes
 }
 
 func newChurn(n int) *churn {
-	c := &churn{New(n), make([]uint64, n), 0}
+	c := &churn{New(n), make([]uint64, n)}
 	for i := range c.keys {
 		c.keys[i] = rand.Uint64()
 		c.Insert(c.keys[i], uint32(i))
@@ -22,19 +21,12 @@ func newChurn(n int) *churn {
 	return c
 }
 
-// step replaces the oldest key.
-func (c *churn) step() {
-	i := uint32(c.oldest)
-	c.Remove(c.keys[i], i)
-	c.keys[i] = rand.Uint64()
-	c.Insert(c.keys[i], i)
-	c.oldest = (c.oldest + 1) % len(c.keys)
-}
-
-// turnOver replaces all keys so many times.
-func (c *churn) turnOver(times int) {
-	for range times * len(c.keys) {
-		c.step()
+// turnOver replaces all keys, one after another.
+func (c *churn) turnOver() {
+	for i := range c.keys {
+		c.Remove(c.keys[i], uint32(i))
+		c.keys[i] = rand.Uint64()
+		c.Insert(c.keys[i], uint32(i))
 	}
 }
 
@@ -75,7 +67,9 @@ func (g *Group) has(tag uint64, i uint32) bool {
 func TestChurn(t *testing.T) {
 	for _, n := range []int{100, 2000, 20000} {
 		c := newChurn(n)
-		c.turnOver(50)
+		for range 50 {
+			c.turnOver()
+		}
 		if hit, miss := c.visits(); hit > 1.2 || miss > 1.3 {
 			t.Errorf("after 50 turnovers of %d keys, a hit visits %.2f groups and a miss %.2f, want at most 1.2 and 1.3", n, hit, miss)
 		}

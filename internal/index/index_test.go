@@ -27,6 +27,13 @@ func TestModel(t *testing.T) {
 	}
 }
 
+func FuzzIndex(f *testing.F) {
+	f.Fuzz(rapid.MakeFuzz(func(t *rapid.T) {
+		name := rapid.SampledFrom(slices.Sorted(maps.Keys(hashes))).Draw(t, "hashes")
+		runModel(t, hashes[name])
+	}))
+}
+
 // A modelIndex has a hash for every slot.
 type modelIndex struct {
 	Index

@@ -32,14 +32,10 @@ func fill(v reflect.Value, n uint64) uint64 {
 		for i := range v.NumField() {
 			n = fill(v.Field(i), n)
 		}
-	case v.CanUint():
-		v.SetUint(n)
-	case v.CanFloat():
-		v.SetFloat(float64(n))
 	case v.Kind() == reflect.Bool:
 		v.SetBool(true)
 	default:
-		v.SetInt(int64(n))
+		v.Set(reflect.ValueOf(n).Convert(v.Type()))
 	}
 	return n
 }

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"math/rand/v2"
-	"net/http/httptest"
 	"os"
 	"strings"
 	"sync"
@@ -15,7 +14,7 @@ import (
 	"time"
 
 	"github.com/pinwheel-cache/pinwheel/cache"
-	"github.com/pinwheel-cache/pinwheel/stats"
+	"github.com/pinwheel-cache/pinwheel/internal/settle"
 )
 
 // A patient is a cache in a service with a hundred requests a second.
@@ -76,15 +75,14 @@ func (p *patient) among(n int) func() {
 
 // findings returns the causes and the words of the page.
 func (p *patient) findings() (causes, words string) {
-	w := httptest.NewRecorder()
-	stats.Handler().ServeHTTP(w, httptest.NewRequest("GET", "/stats.json?cache="+"patient", nil))
+	text := served(p.t, "/stats.json?cache=patient")
 	var answer struct {
 		Caches []struct {
 			Findings []struct{ Cause, Words string }
 		}
 	}
-	if err := json.Unmarshal(w.Body.Bytes(), &answer); err != nil || len(answer.Caches) != 1 {
-		p.t.Fatalf("%v in %s", err, w.Body)
+	if err := json.Unmarshal([]byte(text), &answer); err != nil || len(answer.Caches) != 1 {
+		p.t.Fatalf("%v in %s", err, text)
 	}
 	var all, said []string
 	for _, f := range answer.Caches[0].Findings {
@@ -203,9 +201,7 @@ func grow(p *patient) {
 func causesOfTheGuide(t *testing.T) map[string]string {
 	t.Helper()
 	guide, err := os.ReadFile("../../docs/monitoring.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	settle.Must(t, err)
 	_, table, _ := strings.Cut(string(guide), "\n| Cause |")
 	table, _, _ = strings.Cut(table, "\n\n")
 	says := make(map[string]string)

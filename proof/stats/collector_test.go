@@ -1,8 +1,6 @@
 package stats
 
 import (
-	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -21,12 +19,11 @@ func TestCollectorIsTheHandler(t *testing.T) {
 	registerWheel(t, "wheel", always(distinctWheel(1000)))
 	registry := prometheus.NewPedanticRegistry()
 	registry.MustRegister(prompinwheel.NewCollector())
-	served := httptest.NewRecorder()
-	stats.Handler().ServeHTTP(served, httptest.NewRequest(http.MethodGet, "/metrics", nil))
-	if n := strings.Count(served.Body.String(), "# TYPE "); n < 20 {
+	served := metrics(t)
+	if n := strings.Count(served, "# TYPE "); n < 20 {
 		t.Errorf("only %d families", n)
 	}
-	if err := testutil.GatherAndCompare(registry, served.Body); err != nil {
+	if err := testutil.GatherAndCompare(registry, strings.NewReader(served)); err != nil {
 		t.Error(err)
 	}
 	if problems, err := testutil.GatherAndLint(registry); err != nil || len(problems) > 0 {

@@ -210,16 +210,13 @@ func addHistogram(want map[string]float64, id string, h stats.Histogram) {
 
 func checkSeries(t *testing.T, got, want map[string]float64) {
 	t.Helper()
-	for _, id := range slices.Sorted(maps.Keys(want)) {
-		if v, ok := got[id]; !ok {
-			t.Errorf("no series %s", id)
-		} else if v != want[id] {
-			t.Errorf("%s = %v, want %v", id, v, want[id])
-		}
-	}
-	for _, id := range slices.Sorted(maps.Keys(got)) {
-		if _, ok := want[id]; !ok {
-			t.Errorf("series %s, which nobody asked for", id)
+	all := maps.Clone(want)
+	maps.Copy(all, got)
+	for _, id := range slices.Sorted(maps.Keys(all)) {
+		v, is := got[id]
+		w, wanted := want[id]
+		if v != w || is != wanted {
+			t.Errorf("%s = %v (there: %t), want %v (%t)", id, v, is, w, wanted)
 		}
 	}
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"github.com/pinwheel-cache/pinwheel/internal/settle"
 	"github.com/pinwheel-cache/pinwheel/internal/sources"
 	"github.com/pinwheel-cache/pinwheel/stats"
 )
@@ -74,9 +75,7 @@ func closeObjects(schema any) (errs error) {
 func checkSchema(t testing.TB, text string) {
 	t.Helper()
 	schema, err := strictSchema()
-	if err != nil {
-		t.Fatal(err)
-	}
+	settle.Must(t, err)
 	document, err := jsonschema.UnmarshalJSON(strings.NewReader(text))
 	if err != nil {
 		t.Fatalf("%v in %s", err, text)
@@ -100,9 +99,7 @@ func TestTheSchemaRefuses(t *testing.T) {
 	text := served(t, "/stats.json")
 	checkSchema(t, text)
 	schema, err := strictSchema()
-	if err != nil {
-		t.Fatal(err)
-	}
+	settle.Must(t, err)
 	for _, change := range []struct{ from, to string }{
 		{`"version":1`, `"version":2`},
 		{`"caches":[`, `"Caches":[`},
@@ -126,9 +123,7 @@ func TestTheSchemaRefuses(t *testing.T) {
 			continue
 		}
 		document, err := jsonschema.UnmarshalJSON(strings.NewReader(changed))
-		if err != nil {
-			t.Fatal(err)
-		}
+		settle.Must(t, err)
 		if schema.Validate(document) == nil {
 			t.Errorf("%s instead of %s passes", change.to, change.from)
 		}
