@@ -136,3 +136,11 @@ func wantCalls(t *testing.T, whose string, got []string, want ...string) {
 		t.Errorf("%s: called %q, want %q", whose, got, want)
 	}
 }
+
+// wantSame fails a test unless it got what it wants.
+func wantSame[T comparable](t testing.TB, what string, got, want T) {
+	t.Helper()
+	if got != want {
+		t.Errorf("%s: got %v, want %v", what, got, want)
+	}
+}

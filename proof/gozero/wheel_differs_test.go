@@ -168,18 +168,12 @@ func TestWheelDiffersByClock(t *testing.T) {
 		}},
 	} {
 		inBubble(t, c.name, func(t *testing.T) {
-			if got := c.do(t, ourClock); got != c.ours {
-				t.Errorf("ours: %v, want %v", got, c.ours)
-			}
-			if got := c.do(t, theirClock); got != c.theirs {
-				t.Errorf("go-zero: %v, want %v", got, c.theirs)
-			}
+			wantSame(t, "ours", c.do(t, ourClock), c.ours)
+			wantSame(t, "go-zero", c.do(t, theirClock), c.theirs)
 		})
 	}
 	inBubble(t, "Drain with a ticker", func(t *testing.T) {
-		if n := drainAtOnce(t, newOurs(t, 10)); n != 64 {
-			t.Errorf("ours: %d calls at once, want 64", n)
-		}
+		wantSame(t, "ours: calls at once", drainAtOnce(t, newOurs(t, 10)), 64)
 	})
 }
 
