@@ -80,13 +80,9 @@ func TestAcrossBubbles(t *testing.T) {
 	}
 	newWheels := func() wheels {
 		keyed, err := New(10*ms, 64, func(int, int) {})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		timers, err := NewTimers(10*ms, 64)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		_ = keyed.SetTimer(1, 1, time.Hour)
 		return wheels{
 			keyed: keyed, timers: timers,
@@ -109,8 +105,8 @@ func TestAcrossBubbles(t *testing.T) {
 			t.Errorf("Len: %d and %d, want 1 and 4", n, m)
 		}
 		wantKeyed(t, "RemoveTimer", true)(w.keyed.RemoveTimer(1))
-		wantTimers(t, "Stop", w.timer.Stop(), true)
-		wantTimers(t, "Stop of a schedule", w.schedule.Stop(), true)
+		wantSame(t, "Stop", w.timer.Stop(), true)
+		wantSame(t, "Stop of a schedule", w.schedule.Stop(), true)
 		if n, m := w.keyed.Stats().Pending, w.timers.Stats().Pending; n != 0 || m != 2 {
 			t.Errorf("pending: %d and %d, want 0 and 2", n, m)
 		}

@@ -28,8 +28,6 @@ func TestWithTimeout(t *testing.T) {
 		child, cancelChild := context.WithCancel(ctx)
 		defer cancelChild()
 		cancel()
-		if err := child.Err(); err != context.Canceled {
-			t.Errorf("the child of a context that was canceled has the error %v", err)
-		}
+		wantSame(t, "the child of a context that was canceled", child.Err(), context.Canceled)
 	})
 }

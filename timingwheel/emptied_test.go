@@ -49,7 +49,7 @@ func emptied(t *testing.T, slots int, remove bool) {
 				timer.shard = timers.shardAt(i % len(timers.shards))
 				timer.shard.start(timer, timers.in(delay(i)))
 				if remove {
-					wantTimers(t, "Stop", timer.Stop(), true)
+					wantSame(t, "Stop", timer.Stop(), true)
 				}
 			}
 			return func() {

@@ -40,9 +40,7 @@ func TestKeyedCollidingKeys(t *testing.T) {
 				delete(want, key)
 			}
 		}
-		if err := checkKeyed(w); err != nil {
-			t.Error(err)
-		}
+		must(t, checkKeyed(w))
 		time.Sleep(3 * time.Hour)
 		synctest.Wait()
 		for key := range keys {
@@ -98,12 +96,8 @@ func TestManyGoroutinesOnAWheel(t *testing.T) {
 	if found, err := w.RemoveTimer(shared); !found || err != nil {
 		t.Errorf("RemoveTimer of what all have set: %t, %v", found, err)
 	}
-	if err := w.Drain(func(key, _ int) { ends[key].Add(1) }); err != nil {
-		t.Error(err)
-	}
-	if err := w.Shutdown(context.Background()); err != nil {
-		t.Error(err)
-	}
+	must(t, w.Drain(func(key, _ int) { ends[key].Add(1) }))
+	must(t, w.Shutdown(context.Background()))
 	for key := range ends {
 		if got := ends[key].Load(); got != 1 {
 			t.Fatalf("timer %d came to an end %d times", key, got)
@@ -142,22 +136,18 @@ func timersClockJump(t *testing.T, by time.Duration) {
 	timers.driver.mu.Lock() // happens before the next wake-up
 	timers.clock.start = timers.clock.start.Add(-by)
 	timers.driver.mu.Unlock()
-	wantTimers(t, "Stop", stop.Stop(), true)
-	wantTimers(t, "Reset", reset.Reset(300*ms), true)
+	wantSame(t, "Stop", stop.Stop(), true)
+	wantSame(t, "Reset", reset.Reset(300*ms), true)
 	timers.AfterFunc(50*ms, fresh.note)
 	time.Sleep(105 * ms) // the alarm that was set goes off after 100
 	overdue.want(t, 100)
 	fresh.want(t, 100)
 	every.want(t, 100)
-	if ctx.Err() != context.DeadlineExceeded {
-		t.Errorf("the context has not ended: %v", ctx.Err())
-	}
+	wantSame(t, "the context", ctx.Err(), context.DeadlineExceeded)
 	time.Sleep(250 * ms)
 	later.want(t, 200)
 	moved.want(t, 300)
 	every.want(t, 100, 200, 300)
 	repeating.Stop()
-	if err := checkTimers(timers); err != nil {
-		t.Error(err)
-	}
+	must(t, checkTimers(timers))
 }

@@ -14,9 +14,7 @@ import (
 func newKeyed[K comparable, V any](t testing.TB, interval time.Duration, slots int, execute func(K, V), opts ...Option) *TimingWheel[K, V] {
 	t.Helper()
 	w, err := New(interval, slots, execute, opts...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(w.Stop)
 	return w
 }

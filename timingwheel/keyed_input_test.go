@@ -46,9 +46,7 @@ func refuseKeys[K comparable](t *testing.T, good K, bad map[string]K) {
 		}
 	}
 	wantKeyed(t, "RemoveTimer of a good key", true)(w.RemoveTimer(good))
-	if err := checkKeyed(w); err != nil {
-		t.Error(err)
-	}
+	must(t, checkKeyed(w))
 }
 
 // TestKeyedHugeDelays checks that the longest delays neither overflow nor fire.
@@ -63,9 +61,7 @@ func TestKeyedHugeDelays(t *testing.T) {
 			time.Sleep(c.interval / 3)
 			mustSetKeyed(t, w, 1, 0, math.MaxInt64)
 			mustSetKeyed(t, w, 2, 0, math.MaxInt64-time.Hour)
-			if err := w.SetTimerAt(3, 0, time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)); err != nil {
-				t.Error(err)
-			}
+			must(t, w.SetTimerAt(3, 0, time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)))
 			mustSetKeyed(t, w, 4, 0, time.Hour)
 			wantKeyed(t, "MoveTimer", true)(w.MoveTimer(4, math.MaxInt64))
 			for p := range w.All() {
@@ -73,9 +69,7 @@ func TestKeyedHugeDelays(t *testing.T) {
 					t.Errorf("%+v: key %d is due at %v", c, p.Key, p.Due)
 				}
 			}
-			if err := checkKeyed(w); err != nil {
-				t.Error(err)
-			}
+			must(t, checkKeyed(w))
 			for range 10 {
 				time.Sleep(24 * time.Hour)
 				mustSetKeyed(t, w, 5, 0, time.Hour) // and others are not disturbed

@@ -39,9 +39,7 @@ func TestKeyedSleeps(t *testing.T) {
 		}
 		wantKeyed(t, "RemoveTimer", true)(w.RemoveTimer(0))
 		wantKeyed(t, "RemoveTimer", true)(w.RemoveTimer(2))
-		if err := w.Drain(func(int, int) {}); err != nil {
-			t.Error(err)
-		}
+		must(t, w.Drain(func(int, int) {}))
 		wantKeyedSleep(t, w)
 		time.Sleep(8 * keyedTick)
 		synctest.Wait()
@@ -191,9 +189,7 @@ func TestShutdownInCallback(t *testing.T) {
 		timers.Every(keyedTick, func() { refused(timers.Shutdown, other.Shutdown) })
 		time.Sleep(2 * time.Hour) // the bubble must end after all callbacks
 		wantKeyedErr(t, "SetTimer of the other", other.SetTimer(1, 0, keyedTick), ErrClosed)
-		if n := calls.Load(); n != 3 {
-			t.Errorf("%d calls, want one by each wheel", n)
-		}
+		wantSame(t, "calls, one by each wheel", calls.Load(), 3)
 	})
 }
 
@@ -203,26 +199,20 @@ func TestKeyedDrain(t *testing.T) {
 	for _, workers := range []int64{1, 4} {
 		synctest.Test(t, func(t *testing.T) {
 			var m keyedMeter
-			var given keyedCalls[int, int]
-			w := newKeyed(t, keyedTick, 4, given.add, WithWorkers(int(workers)))
+			w := newKeyed(t, keyedTick, 4, m.add, WithWorkers(int(workers)))
 			const n = 100
 			for key := range n {
 				mustSetKeyed(t, w, key, key, time.Duration(key+1)*keyedTick)
 			}
 			time.Sleep(50*keyedTick + keyedTick/2)
 			start := time.Now()
-			err := w.Drain(func(key, value int) {
-				m.enter()
-				defer m.leave()
-				given.add(key, value)
-				time.Sleep(keyedTick / 100)
-			})
+			err := w.Drain(m.lasting(keyedTick / 100))
 			if err != nil || time.Since(start) < 50/time.Duration(workers)*keyedTick/100 || m.now.Load() != 0 {
 				t.Errorf("Drain returned %v after %v, while %d calls run", err, time.Since(start), m.now.Load())
 			}
 			time.Sleep(time.Hour)
 			seen := map[int]bool{}
-			for _, c := range given.take() {
+			for _, c := range m.take() {
 				if seen[c.key] || c.key != c.value {
 					t.Errorf("called %v, before: %v", c, seen[c.key])
 				}
@@ -245,8 +235,7 @@ func TestKeyedStopDuringDrain(t *testing.T) {
 	for _, workers := range []int{1, 3} {
 		synctest.Test(t, func(t *testing.T) {
 			var m keyedMeter
-			var given keyedCalls[int, int]
-			w := newKeyed(t, keyedTick, 4, given.add, WithWorkers(workers))
+			w := newKeyed(t, keyedTick, 4, m.add, WithWorkers(workers))
 			const n = 20
 			for key := range n {
 				mustSetKeyed(t, w, key, 0, time.Hour)
@@ -256,14 +245,9 @@ func TestKeyedStopDuringDrain(t *testing.T) {
 					t.Errorf("Shutdown returned %v after %d calls of Drain, while %d run", err, m.all.Load(), m.now.Load())
 				}
 			})
-			err := w.Drain(func(key, value int) {
-				m.enter()
-				defer m.leave()
-				given.add(key, value)
-				time.Sleep(time.Second)
-			})
+			err := w.Drain(m.lasting(time.Second))
 			time.Sleep(2 * time.Hour)
-			calls, seen := given.take(), map[int]bool{}
+			calls, seen := m.take(), map[int]bool{}
 			for _, c := range calls {
 				seen[c.key] = true
 			}
@@ -327,9 +311,7 @@ func TestKeyedIsCollectedWithoutTimers(t *testing.T) {
 	} {
 		p := func() weak.Pointer[TimingWheel[int, int]] {
 			w, err := New(ms, 16, func(int, int) {})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			if end != nil {
 				mustSetKeyed(t, w, 1, 1, time.Hour)
 				end(w)
@@ -451,16 +433,12 @@ func TestKeyedAllWhileChanging(t *testing.T) {
 		break
 	}
 	for s := range made(w.shards) {
-		if n := s.walks; n != 0 {
-			t.Errorf("%d iterations under way", n)
-		}
+		wantSame(t, "iterations under way", s.walks, 0)
 	}
 	for p := range w.All() {
 		wantKeyed(t, "RemoveTimer", true)(w.RemoveTimer(p.Key))
 	}
-	if err := checkKeyed(w); err != nil {
-		t.Error(err)
-	}
+	must(t, checkKeyed(w))
 }
 
 // A keyedHook is a shard without timers that calls the test when the driver reads the

@@ -485,7 +485,7 @@ func (r *keyedRun) settle() error {
 }
 
 // follow plays a plan to a wheel and to the model.
-func (p keyedPlan) follow() error {
+func (p keyedPlan) follow(*testing.T) error {
 	sys, err := newKeyedSystem(p)
 	if err != nil {
 		return err
@@ -527,23 +527,14 @@ func (r *keyedRun) finish() error {
 	return nil
 }
 
-func keyedModelTest(t *testing.T, rt *rapid.T) {
-	plan := drawKeyedPlan(rt)
-	var err error
-	synctest.Test(t, func(t *testing.T) { err = plan.follow() })
-	if err != nil {
-		rt.Fatal(err)
-	}
+func keyedModelTest(t *testing.T) func(*rapid.T) {
+	return func(rt *rapid.T) { inBubble(t, rt, drawKeyedPlan(rt).follow) }
 }
 
 // TestKeyedModel compares a wheel with a map after every step of a random plan.
-func TestKeyedModel(t *testing.T) {
-	rapid.Check(t, func(rt *rapid.T) { keyedModelTest(t, rt) })
-}
+func TestKeyedModel(t *testing.T) { rapid.Check(t, keyedModelTest(t)) }
 
 // FuzzKeyed is TestKeyedModel with plans made by the fuzzer.
 func FuzzKeyed(f *testing.F) {
-	f.Fuzz(func(t *testing.T, input []byte) {
-		rapid.MakeFuzz(func(rt *rapid.T) { keyedModelTest(t, rt) })(t, input)
-	})
+	f.Fuzz(func(t *testing.T, input []byte) { rapid.MakeFuzz(keyedModelTest(t))(t, input) })
 }

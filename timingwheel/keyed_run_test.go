@@ -109,23 +109,23 @@ func TestKeyedCallbackUsesWheel(t *testing.T) {
 	})
 }
 
-// A keyedMeter counts the callbacks that run at once.
-type keyedMeter struct{ now, most, all atomic.Int64 }
-
-func (m *keyedMeter) enter() {
-	n := m.now.Add(1)
-	for most := m.most.Load(); n > most && !m.most.CompareAndSwap(most, n); most = m.most.Load() {
-	}
-	m.all.Add(1)
+// A keyedMeter collects the calls of the function of Drain, and counts those that run at once.
+type keyedMeter struct {
+	keyedCalls[int, int]
+	now, most, all atomic.Int64
 }
 
-func (m *keyedMeter) leave() { m.now.Add(-1) }
-
-func panicOrExitKeyed(panics bool) {
-	if panics {
-		panic("oops")
+// lasting returns a function whose calls last so long.
+func (m *keyedMeter) lasting(d time.Duration) func(key, value int) {
+	return func(key, value int) {
+		n := m.now.Add(1)
+		defer m.now.Add(-1)
+		for most := m.most.Load(); n > most && !m.most.CompareAndSwap(most, n); most = m.most.Load() {
+		}
+		m.all.Add(1)
+		m.add(key, value)
+		time.Sleep(d)
 	}
-	runtime.Goexit()
 }
 
 // TestKeyedAllThatAreDueBegin checks that as many callbacks begin in a tick as there are
@@ -214,9 +214,7 @@ func wantKeyedSleep[K comparable, V any](t *testing.T, w *TimingWheel[K, V]) {
 	t.Helper()
 	w.driver.mu.Lock()
 	defer w.driver.mu.Unlock()
-	if alarm := w.alarm.Load(); alarm != never {
-		t.Errorf("the alarm is set for %d, want none", alarm)
-	}
+	wantSame(t, "the tick of the alarm", w.alarm.Load(), never)
 	if w.driver.timer != nil && w.driver.timer.Stop() {
 		t.Error("the timer of the driver is armed")
 	}
@@ -333,9 +331,7 @@ func TestKeyedLimitOfOne(t *testing.T) {
 					set[me].Add(1)
 				}
 				meet(me, 3*round+2)
-				if n := w.Len(); n != 1 {
-					t.Errorf("%d timers, limit 1", n)
-				}
+				wantSame(t, "timers, with a limit of 1", w.Len(), 1)
 				meet(me, 3*round+3)
 				if err == nil {
 					wantKeyed(t, "RemoveTimer", true)(w.RemoveTimer(keys[me]))
@@ -360,7 +356,7 @@ func TestKeyedInlinePool(t *testing.T) {
 		"twice":              func(call func()) error { call(); return nil },
 		"called and refused": func(func()) error { return errors.New("busy") },
 	} {
-		for _, exits := range []bool{false, true} {
+		for _, ending := range []keyedEnding{keyedPanics, keyedExits} {
 			synctest.Test(t, func(t *testing.T) {
 				var submits, called, reports atomic.Int64
 				w := newKeyed(t, keyedTick, 4, func(key int, due time.Time) {
@@ -368,7 +364,7 @@ func TestKeyedInlinePool(t *testing.T) {
 					if now := time.Now(); !now.Equal(due) {
 						t.Errorf("%s: key %d called at %v, want %v", name, key, now, due)
 					}
-					panicOrExitKeyed(!exits)
+					ending.end()
 				}, WithOnPanic(func(any, []byte) { reports.Add(1) }), WithPool(func(call func()) error {
 					if submits.Add(1) > 100 {
 						return nil // enough is seen
@@ -411,9 +407,7 @@ func TestKeyedFair(t *testing.T) {
 				mustSetKeyed(t, w, key, 0, keyedTick)
 			}
 			time.Sleep(rounds * keys * keyedTick / time.Duration(workers))
-			if err := w.Shutdown(context.Background()); err != nil {
-				t.Error(err)
-			}
+			must(t, w.Shutdown(context.Background()))
 			if least, most := slices.Min(calls[:]), slices.Max(calls[:]); least < rounds/2 || most > 2*rounds {
 				t.Errorf("from %d to %d calls of each key, want about %d", least, most, rounds)
 			}

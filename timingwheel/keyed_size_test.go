@@ -52,9 +52,7 @@ func TestIdleWheelsAreSmall(t *testing.T) {
 		for name, f := range map[string]func() (use, stop func()){
 			"by key": func() (use, stop func()) {
 				w, err := New(10*time.Millisecond, 512, func(int, int) {})
-				if err != nil {
-					t.Fatal(err)
-				}
+				must(t, err)
 				return func() {
 					for key := range 250 {
 						mustSetKeyed(t, w, key, 0, time.Hour)
@@ -63,9 +61,7 @@ func TestIdleWheelsAreSmall(t *testing.T) {
 			},
 			"by handle": func() (use, stop func()) {
 				timers, err := NewTimers(10*time.Millisecond, 512)
-				if err != nil {
-					t.Fatal(err)
-				}
+				must(t, err)
 				return func() {
 					for i := range 250 {
 						timers.start(&Timer{f: func() {}}, timers.in(time.Hour+time.Duration(i)))

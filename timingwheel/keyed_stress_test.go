@@ -71,7 +71,7 @@ func keyedStress(t *testing.T, opts []Option) {
 		g.at.Store(int64(time.Since(keyedEpoch)))
 		g.fired.Add(1)
 		if calls.Add(1)%16 == 0 {
-			panicOrExitKeyed(true)
+			panic("oops")
 		}
 	}, append(opts, WithOnPanic(func(any, []byte) {}))...)
 
@@ -156,9 +156,7 @@ func keyedStress(t *testing.T, opts []Option) {
 	if s.Fired != uint64(fired) || s.Started != s.Fired+s.Removed || s.Removed < uint64(removed.Load()) || s.Started > uint64(started.Load()) {
 		t.Errorf("stats %+v; in the ledgers %d started or replaced, %d fired, %d removed", s, started.Load(), fired, removed.Load())
 	}
-	if err := checkKeyed(w); err != nil {
-		t.Error(err)
-	}
+	must(t, checkKeyed(w))
 	for end := time.Now().Add(time.Minute); w.alarm.Load() != never && time.Now().Before(end); { // a last tick finds nothing
 		time.Sleep(time.Millisecond)
 	}
@@ -196,14 +194,11 @@ func TestKeyedStopStress(t *testing.T) {
 	for range 20 {
 		var stopped atomic.Bool
 		var late atomic.Int64
-		w, err := New(minInterval, 4, func(int, int) {
+		w := newKeyed(t, minInterval, 4, func(int, int) {
 			if stopped.Load() {
 				late.Add(1)
 			}
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
 		var all sync.WaitGroup
 		for n := range 8 {
 			all.Go(func() {
@@ -221,9 +216,7 @@ func TestKeyedStopStress(t *testing.T) {
 			})
 		}
 		time.Sleep(2 * time.Millisecond)
-		if err := w.Shutdown(t.Context()); err != nil {
-			t.Error(err)
-		}
+		must(t, w.Shutdown(t.Context()))
 		fired := w.Stats().Fired
 		stopped.Store(true)
 		all.Wait()

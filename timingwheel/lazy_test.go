@@ -20,11 +20,7 @@ func TestLaterMovesWakeNobody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		keyed := newKeyed(t, 10*time.Millisecond, 512, func(int, int) {})
 		mustSetKeyed(t, keyed, 1, 1, time.Second)
-		byHandle, err := NewTimers(10*time.Millisecond, 512)
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(byHandle.Stop)
+		byHandle := mustTimers(t, 10*time.Millisecond, 512)
 		timer := byHandle.AfterFunc(time.Second, func() {})
 
 		alarms := []*time.Timer{keyed.driver.timer, byHandle.driver.timer}

@@ -7,3 +7,5 @@ import (
 )
 
 func TestMain(m *testing.M) { settle.VerifyTestMain(m) }
+
+var must = settle.Must // ends a test with an error that it did not expect

@@ -62,15 +62,13 @@ func TestShrinkAtOnce(t *testing.T) {
 	}
 	for i, timer := range all {
 		if i%(many/few) > 0 {
-			wantTimers(t, "Stop", timer.Stop(), true)
+			wantSame(t, "Stop", timer.Stop(), true)
 		} else {
-			wantTimers(t, "Reset", timer.Reset(time.Hour), true)
+			wantSame(t, "Reset", timer.Reset(time.Hour), true)
 		}
 	}
 	if n := len(timers.shards[0].Load().entries); n > sparseFactor*few {
 		t.Errorf("%d entries for %d timers", n, few)
 	}
-	if err := checkTimers(timers); err != nil {
-		t.Error(err)
-	}
+	must(t, checkTimers(timers))
 }

@@ -13,10 +13,8 @@ import (
 func tmWantNothing(t *testing.T, what string, c <-chan time.Time) {
 	t.Helper()
 	synctest.Wait()
-	select {
-	case at := <-c:
+	if at := tmReceived(c); !at.IsZero() {
 		t.Errorf("%s: received %v", what, at)
-	default:
 	}
 }
 
@@ -35,10 +33,8 @@ func TestChannelTimerRaces(t *testing.T) {
 				if i%3 == 0 {
 					time.Sleep(time.Duration(i%5) * minInterval / 2)
 					timer.Stop()
-					select {
-					case <-timer.C:
+					if !tmReceived(timer.C).IsZero() {
 						t.Error("received after Stop")
-					default:
 					}
 					continue
 				}
@@ -50,9 +46,7 @@ func TestChannelTimerRaces(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	if n := timers.Len(); n != 0 {
-		t.Errorf("Len: %d", n)
-	}
+	wantSame(t, "Len", timers.Len(), 0)
 }
 
 // TestSleep checks what Sleep returns, and when: after d, when its context ends, and after
@@ -100,9 +94,7 @@ func TestSleep(t *testing.T) {
 				t.Errorf("%s: got %v after %v, want %v after %v", name, err, time.Since(start), test.want, test.took)
 			}
 			synctest.Wait()
-			if n := timers.Len(); n != 0 {
-				t.Errorf("%s: Len after it: %d", name, n)
-			}
+			wantSame(t, name+": Len after it", timers.Len(), 0)
 		})
 	}
 }
@@ -130,7 +122,7 @@ func TestTickerAgainstTime(t *testing.T) {
 			}
 		}
 		time.Sleep(30 * ms) // a tick is there, and Reset takes it back
-		wantTimers(t, "Reset", ours.Reset(10*ms), true)
+		wantSame(t, "Reset", ours.Reset(10*ms), true)
 		theirs.Reset(10 * ms)
 		tmWantNothing(t, "Reset", ours.C)
 		for i := range 10 {
@@ -139,15 +131,13 @@ func TestTickerAgainstTime(t *testing.T) {
 				t.Errorf("tick %d after Reset: got %v, want %v", i, got, want)
 			}
 		}
-		if n := timers.Len(); n != 1 {
-			t.Errorf("Len: %d, want the ticker", n)
-		}
-		wantTimers(t, "Stop", ours.Stop(), true)
-		wantTimers(t, "Stop again", ours.Stop(), false)
-		wantTimers(t, "Reset after Stop", ours.Reset(30*ms), false)
+		wantSame(t, "Len, with the ticker", timers.Len(), 1)
+		wantSame(t, "Stop", ours.Stop(), true)
+		wantSame(t, "Stop again", ours.Stop(), false)
+		wantSame(t, "Reset after Stop", ours.Reset(30*ms), false)
 		time.Sleep(30 * ms)
 		synctest.Wait()
-		wantTimers(t, "Stop with a tick that was not received", ours.Stop(), true)
+		wantSame(t, "Stop with a tick that was not received", ours.Stop(), true)
 		tmWantNothing(t, "NewTicker", ours.C)
 		time.Sleep(time.Second)
 		tmWantNothing(t, "NewTicker", ours.C)
@@ -183,9 +173,7 @@ func TestTicksEnd(t *testing.T) {
 			}
 			l.note()
 			l.want(t, 20, 40, 45)
-			if n := timers.Len(); n != 0 {
-				t.Errorf("Len: %d", n)
-			}
+			wantSame(t, "Len", timers.Len(), 0)
 			ctx = t.Context()
 			time.Sleep(5 * ms) // to a tick
 		}
@@ -201,10 +189,8 @@ func TestStopLeavesForeignChannels(t *testing.T) {
 		timer := timers.AfterFunc(10*ms, func() { c <- time.Now() })
 		timer.C = c
 		time.Sleep(20 * ms)
-		wantTimers(t, "Stop", timer.Stop(), false)
-		select {
-		case <-timer.C:
-		default:
+		wantSame(t, "Stop", timer.Stop(), false)
+		if tmReceived(timer.C).IsZero() {
 			t.Error("Stop has taken what the function sent")
 		}
 	})

@@ -39,14 +39,14 @@ func TestTimersStop(t *testing.T) {
 		after, afterStop := tmAll(timers, 20*ms, l.note), timers.After(20*ms)
 		for _, all := range []map[string]*Timer{waiting, after} {
 			for kind, timer := range all {
-				wantTimers(t, kind+": Stop", timer.Stop(), false)
-				wantTimers(t, kind+": Reset", timer.Reset(1), false)
-				wantTimers(t, kind+": Reset to later", timer.Reset(time.Hour), false)
+				wantSame(t, kind+": Stop", timer.Stop(), false)
+				wantSame(t, kind+": Reset", timer.Reset(1), false)
+				wantSame(t, kind+": Reset to later", timer.Reset(time.Hour), false)
 			}
 		}
 		<-received.C
-		wantTimers(t, "Stop of what was sent", stopped.Stop(), true)
-		wantTimers(t, "Reset of what was sent", reset.Reset(ms), true)
+		wantSame(t, "Stop of what was sent", stopped.Stop(), true)
+		wantSame(t, "Reset of what was sent", reset.Reset(ms), true)
 		time.Sleep(time.Minute)
 		l.want(t)
 		for what, c := range map[string]<-chan time.Time{
@@ -82,7 +82,7 @@ func TestNoWakeUpsWithoutTimers(t *testing.T) {
 		far := timers.AfterFunc(time.Hour, func() {})
 		time.Sleep(time.Second)
 		asleep(true)
-		wantTimers(t, "Stop", far.Stop(), true)
+		wantSame(t, "Stop", far.Stop(), true)
 		time.Sleep(time.Minute) // the alarm may go off once more, within the slots
 		asleep(false)
 	})
@@ -100,11 +100,8 @@ func TestIdleShardCatchesUp(t *testing.T) {
 			time.Sleep(100 * time.Hour)
 			timer := timers.AfterFunc(time.Hour, func() {})
 			timer.shard.mu.Lock()
-			got, want := timer.shard.ring.Now(), timers.ticks(timers.now())
+			wantSame(t, "the tick of the ring", timer.shard.ring.Now(), timers.ticks(timers.now()))
 			timer.shard.mu.Unlock()
-			if got != want {
-				t.Errorf("the ring stands at tick %d, want %d", got, want)
-			}
 			timer.Stop()
 		}
 	})
@@ -197,9 +194,7 @@ func TestTimersLimit(t *testing.T) {
 			for range w.Ticks(t.Context(), time.Second) {
 				t.Error("a tick of a full wheel")
 			}
-			if err := w.Sleep(t.Context(), time.Second); err != ErrFull {
-				t.Errorf("Sleep of a full wheel: %v", err)
-			}
+			wantSame(t, "Sleep of a full wheel", w.Sleep(t.Context(), time.Second), ErrFull)
 			yielded := 0
 			for timer, due := range w.All() {
 				if yielded++; !slices.Contains(all, timer) || !due.After(time.Now()) {

@@ -113,20 +113,15 @@ func drawTimersPlan(t *rapid.T) tmPlan {
 			return time.Duration(rapid.Int64Range(1, int64(40*time.Millisecond)).Draw(t, "ns"))
 		}
 	})
+	units := func(most, unit time.Duration) *rapid.Generator[time.Duration] {
+		return rapid.Map(rapid.Int64Range(0, int64(most)), func(n int64) time.Duration { return time.Duration(n) * unit })
+	}
 	pass := rapid.OneOf(
 		rapid.Just(time.Duration(0)),
-		rapid.Custom(func(t *rapid.T) time.Duration {
-			return time.Duration(rapid.Int64Range(0, int64(2*n)).Draw(t, "ticks")) * tmTick
-		}),
-		rapid.Custom(func(t *rapid.T) time.Duration {
-			return time.Duration(rapid.Int64Range(0, int64(3*n*8)).Draw(t, "units")) * tmUnit
-		}),
-		rapid.Custom(func(t *rapid.T) time.Duration {
-			return time.Duration(rapid.Int64Range(0, int64(20*time.Millisecond)).Draw(t, "ns"))
-		}),
-		rapid.Custom(func(t *rapid.T) time.Duration {
-			return time.Duration(rapid.Int64Range(0, int64(n*n*8)).Draw(t, "units")) * tmUnit
-		}),
+		units(2*n, tmTick),
+		units(3*n*8, tmUnit),
+		units(20*time.Millisecond, 1),
+		units(n*n*8, tmUnit),
 	)
 	script := rapid.Custom(func(t *rapid.T) (s tmScript) {
 		for range rapid.IntRange(0, 3).Draw(t, "acts") {
@@ -634,10 +629,14 @@ func (p tmPlan) follow(t *testing.T) (err error) {
 	return m.settled()
 }
 
-func timersModel(t *testing.T, rt *rapid.T) {
-	p := drawTimersPlan(rt)
+func timersModel(t *testing.T) func(*rapid.T) {
+	return func(rt *rapid.T) { inBubble(t, rt, drawTimersPlan(rt).follow) }
+}
+
+// inBubble fails a test of rapid if follow, which it calls in a bubble, returns an error.
+func inBubble(t *testing.T, rt *rapid.T, follow func(*testing.T) error) {
 	var err error
-	synctest.Test(t, func(t *testing.T) { err = p.follow(t) })
+	synctest.Test(t, func(t *testing.T) { err = follow(t) })
 	if err != nil {
 		rt.Fatal(err)
 	}
@@ -645,15 +644,11 @@ func timersModel(t *testing.T, rt *rapid.T) {
 
 // TestTimersModel compares timers with the model: what Stop and Reset return, and
 // when which callback begins.
-func TestTimersModel(t *testing.T) {
-	rapid.Check(t, func(rt *rapid.T) { timersModel(t, rt) })
-}
+func TestTimersModel(t *testing.T) { rapid.Check(t, timersModel(t)) }
 
 // FuzzTimers is TestTimersModel with operations chosen by the fuzzer.
 func FuzzTimers(f *testing.F) {
-	f.Fuzz(func(t *testing.T, data []byte) {
-		rapid.MakeFuzz(func(rt *rapid.T) { timersModel(t, rt) })(t, data)
-	})
+	f.Fuzz(func(t *testing.T, input []byte) { rapid.MakeFuzz(timersModel(t))(t, input) })
 }
 
 // tmReceived receives, if there is something.

@@ -68,9 +68,7 @@ func TestTimersLedger(t *testing.T) {
 	for deadline := time.Now().Add(time.Minute); timers.Len() > 0 && time.Now().Before(deadline); {
 		time.Sleep(ms)
 	}
-	if err := timers.Shutdown(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, timers.Shutdown(t.Context()))
 	total := int64(0)
 	for i, l := range all {
 		starts, stopped, done := l.starts.Load(), l.stopped.Load(), l.done.Load()
@@ -82,9 +80,7 @@ func TestTimersLedger(t *testing.T) {
 	if total == 0 {
 		t.Error("nothing was called")
 	}
-	if s := timers.Stats(); s.Fired != uint64(total) {
-		t.Errorf("Fired: got %d, want %d", s.Fired, total)
-	}
+	wantSame(t, "Fired", timers.Stats().Fired, uint64(total))
 }
 
 // TestTimersNeverEarly resets timers under load, mostly to later: none fires before its
@@ -140,9 +136,7 @@ func TestTimersNeverEarly(t *testing.T) {
 					}
 				}
 				l.timer.Stop()
-				if n := l.early.Load(); n != 0 {
-					t.Errorf("%d calls were early", n)
-				}
+				wantSame(t, "calls that were early", l.early.Load(), 0)
 			}
 		})
 	}
@@ -167,20 +161,20 @@ func TestTimerDueAndUnclaimed(t *testing.T) {
 		if s, err := timers.Stats(), checkTimers(timers); s.Overdue != 6 || s.Running != 1 || s.Pending != 0 || err != nil {
 			t.Errorf("Stats: %+v, %v", s, err)
 		}
-		wantTimers(t, "Stop", stop.Stop(), true)
-		wantTimers(t, "Stop again", stop.Stop(), false)
-		wantTimers(t, "Reset to later", later.Reset(100*ms), true)   // 175, at 180
-		wantTimers(t, "Reset to sooner", sooner.Reset(5*ms), true)   // 80: the worker is not free yet
-		wantTimers(t, "Reset of Every", every.Reset(60*ms), true)    // 135, at 140, then 195, at 200
-		wantTimers(t, "Stop of a Repeat", once.Stop(), true)         //
-		wantTimers(t, "Reset of a Repeat", once.Reset(70*ms), false) // 145, at 150
+		wantSame(t, "Stop", stop.Stop(), true)
+		wantSame(t, "Stop again", stop.Stop(), false)
+		wantSame(t, "Reset to later", later.Reset(100*ms), true)   // 175, at 180
+		wantSame(t, "Reset to sooner", sooner.Reset(5*ms), true)   // 80: the worker is not free yet
+		wantSame(t, "Reset of Every", every.Reset(60*ms), true)    // 135, at 140, then 195, at 200
+		wantSame(t, "Stop of a Repeat", once.Stop(), true)         //
+		wantSame(t, "Reset of a Repeat", once.Reset(70*ms), false) // 145, at 150
 		if err := checkTimers(timers); timers.Len() != 5 || err != nil {
 			t.Errorf("Len: %d, %v", timers.Len(), err)
 		}
 		time.Sleep(130 * ms)
 		l.want(t, 105, 105, 140, 150, 180, 200)
-		wantTimers(t, "Stop", stays.Stop(), false)
-		wantTimers(t, "Stop", every.Stop(), true)
+		wantSame(t, "Stop", stays.Stop(), false)
+		wantSame(t, "Stop", every.Stop(), true)
 	})
 }
 
@@ -243,9 +237,7 @@ func TestTimersStopRaces(t *testing.T) {
 			})
 		}
 		time.Sleep(time.Duration(round%10) * minInterval / 2)
-		if err := timers.Shutdown(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		must(t, timers.Shutdown(t.Context()))
 		over.Store(true)
 		time.Sleep(minInterval)
 		end.Store(true)
@@ -253,8 +245,6 @@ func TestTimersStopRaces(t *testing.T) {
 		for range made(timers.shards) {
 			t.Fatal("a shard is left")
 		}
-		if n := timers.Len(); n != 0 {
-			t.Fatalf("Len: %d", n)
-		}
+		wantSame(t, "Len", timers.Len(), 0)
 	}
 }

@@ -16,9 +16,7 @@ import (
 func mustTimers(t testing.TB, interval time.Duration, slots int, opts ...Option) *Timers {
 	t.Helper()
 	timers, err := NewTimers(interval, slots, opts...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { // also wait for the callbacks
 		if err := timers.Shutdown(context.Background()); err != nil {
 			t.Error(err)
@@ -63,7 +61,8 @@ func (l *tmTimes) want(t *testing.T, ms ...int) {
 	}
 }
 
-func wantTimers(t *testing.T, what string, got, want bool) {
+// wantSame fails a test unless it got what it wants.
+func wantSame[T comparable](t testing.TB, what string, got, want T) {
 	t.Helper()
 	if got != want {
 		t.Errorf("%s: got %v, want %v", what, got, want)
@@ -98,16 +97,14 @@ func TestEveryDoesNotDrift(t *testing.T) {
 		l := newTimes()
 		every := timers.Every(25*ms, l.note)
 		time.Sleep(20_000*25*ms + 10*ms)
-		wantTimers(t, "Stop", every.Stop(), true)
+		wantSame(t, "Stop", every.Stop(), true)
 		all := l.times()
 		for i, at := range all {
 			if late := at - time.Duration(i+1)*25*ms; late < 0 || late >= 10*ms {
 				t.Fatalf("call %d at %v", i, at)
 			}
 		}
-		if len(all) != 20_000 {
-			t.Errorf("%d calls", len(all))
-		}
+		wantSame(t, "calls", len(all), 20_000)
 	})
 }
 
@@ -139,12 +136,12 @@ func TestEveryHugeInterval(t *testing.T) {
 		l := newTimes()
 		every := timers.Every(1<<63-1, l.note)
 		time.Sleep(time.Hour)
-		wantTimers(t, "Reset", every.Reset(30*time.Minute), true)
+		wantSame(t, "Reset", every.Reset(30*time.Minute), true)
 		time.Sleep(time.Hour - ms)
-		wantTimers(t, "Reset to the last time", every.Reset(1<<63-1), true)
+		wantSame(t, "Reset to the last time", every.Reset(1<<63-1), true)
 		time.Sleep(time.Hour)
 		l.want(t, 90*60*1000)
-		wantTimers(t, "Stop", every.Stop(), true)
+		wantSame(t, "Stop", every.Stop(), true)
 	})
 }
 
@@ -174,9 +171,7 @@ func TestRepeatingArguments(t *testing.T) {
 	} {
 		wantPanic(t, what, call)
 	}
-	if n := timers.Len(); n != 2 {
-		t.Errorf("%d timers were started, want 2", n)
-	}
+	wantSame(t, "timers that were started", timers.Len(), 2)
 }
 
 // startKind starts a timer with whole multiples of an interval.
@@ -222,17 +217,17 @@ func TestScheduleOfThePast(t *testing.T) {
 		past := time.Now().Add(-time.Hour)
 		timer := timers.Schedule(tmNexts{func(time.Time) time.Time { return past }}, l.note)
 		time.Sleep(45 * ms)
-		wantTimers(t, "Stop", timer.Stop(), true)
+		wantSame(t, "Stop", timer.Stop(), true)
 		if n := l.len(); n < 4 || n > 5 {
 			t.Errorf("%d calls in 4 ticks: %v", n, l.times())
 		}
 		l = newTimes() // at 45
 		nothing := timers.Schedule(tmNexts{}, l.note)
-		wantTimers(t, "Stop of nothing", nothing.Stop(), false)
-		wantTimers(t, "Reset of nothing", nothing.Reset(10*ms), false)
+		wantSame(t, "Stop of nothing", nothing.Stop(), false)
+		wantSame(t, "Reset of nothing", nothing.Reset(10*ms), false)
 		time.Sleep(time.Second)
 		l.want(t, 15)
-		wantTimers(t, "Stop after that", nothing.Stop(), false)
+		wantSame(t, "Stop after that", nothing.Stop(), false)
 	})
 }
 
@@ -253,14 +248,14 @@ func TestSchedulerPanics(t *testing.T) {
 			}}, l.note)
 			time.Sleep(time.Second)
 			synctest.Wait()
-			wantTimers(t, "Stop", timer.Stop(), false)
+			wantSame(t, "Stop", timer.Stop(), false)
 			if len(reported) != 1 || !strings.Contains(fmt.Sprint(reported[0]), text) {
 				t.Errorf("reported %v, want %s", reported, text)
 			}
-			wantTimers(t, "Reset", timer.Reset(10*ms), false)
+			wantSame(t, "Reset", timer.Reset(10*ms), false)
 			time.Sleep(15 * ms)
 			l.want(t, 20, 40, 1010)
-			wantTimers(t, "Stop", timer.Stop(), true)
+			wantSame(t, "Stop", timer.Stop(), true)
 		})
 	}
 }
@@ -276,16 +271,16 @@ func TestSchedulerUsesTheTimer(t *testing.T) {
 		timer.Store(timers.Schedule(tmNexts{func(after time.Time) time.Time {
 			switch asked++; asked {
 			case 2:
-				wantTimers(t, "Reset", timer.Reset(100*ms), true)
+				wantSame(t, "Reset", timer.Reset(100*ms), true)
 			case 3:
-				wantTimers(t, "Stop", timer.Stop(), true)
+				wantSame(t, "Stop", timer.Stop(), true)
 			}
 			timers.AfterFunc(time.Hour, func() {})
 			return after.Add(20 * ms)
 		}}, l.note))
 		time.Sleep(time.Second)
 		l.want(t, 20, 120)
-		wantTimers(t, "Stop", timer.Stop(), false)
+		wantSame(t, "Stop", timer.Stop(), false)
 	})
 }
 
@@ -398,7 +393,7 @@ func TestMissedMomentsAreNotAsked(t *testing.T) {
 		const hour = 60 * 60 * 1000
 		time.Sleep(time.Hour + 115*ms)
 		l.want(t, 30, 50, hour+80, hour+100) // the hour begins at 50
-		wantTimers(t, "Stop", timer.Stop(), true)
+		wantSame(t, "Stop", timer.Stop(), true)
 		want := []time.Duration{0, 25 * ms, 50 * ms, time.Hour + 50*ms, time.Hour + 75*ms, time.Hour + 100*ms}
 		if !slices.Equal(asked, want) {
 			t.Errorf("asked for what is after %v, want %v", asked, want)
@@ -419,9 +414,7 @@ func TestEveryFrom(t *testing.T) {
 			}
 		})
 		time.Sleep(3 * time.Second)
-		if n := timers.Stats().Fired; n != 3 {
-			t.Errorf("%d calls", n)
-		}
+		wantSame(t, "calls", timers.Stats().Fired, 3)
 		for _, from := range []time.Duration{250 * ms, 0, -ms, -time.Second, -1750 * ms, -100*time.Hour - 750*ms} {
 			timers := mustTimers(t, 10*ms, 64)
 			began := time.Now()

@@ -78,9 +78,7 @@ func limited(t *testing.T, want int, opts ...collection.CacheOption) {
 			t.Error("the newest key is not there")
 		}
 	}
-	if n := c.Len(); n != want {
-		t.Errorf("%d entries, want %d", n, want)
-	}
+	wantSame(t, "entries", c.Len(), want)
 }
 
 func TestCacheName(t *testing.T) {

@@ -7,10 +7,11 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/pinwheel-cache/pinwheel/internal/settle"
 )
 
 const (
@@ -69,7 +70,7 @@ func buildSuite(t *testing.T) (binary string, names []string) {
 
 	binary = filepath.Join(dir, "tests.exe") // Windows insists on the name
 	build := []string{"test", "-mod=mod", "-vet=off", "-c", "-o", binary}
-	if underRace() {
+	if settle.UnderRace() {
 		build = append(build, "-race")
 	}
 	goCommand(t, dir, append(build, ".")...)
@@ -90,12 +91,6 @@ func ported(t *testing.T, source string) string {
 		source = strings.Replace(source, change.from, change.to, 1)
 	}
 	return strings.ReplaceAll(source, "cache.size()", "cache.Len()")
-}
-
-// underRace reports whether this test was built with the race detector.
-func underRace() bool {
-	info, ok := debug.ReadBuildInfo()
-	return ok && slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"})
 }
 
 // moduleDir returns the folder of a module in the version that go.mod requires. In a

@@ -1,6 +1,7 @@
 package collection_test
 
 import (
+	"fmt"
 	"math"
 	"sync/atomic"
 	"testing"
@@ -66,6 +67,11 @@ func TestPlainErrors(t *testing.T) {
 		ticked, _ := newTicked(t, func(any, any) {})
 		clocked, err := collection.NewTimingWheel(time.Second, 300, func(any, any) {})
 		must(t, err)
+		want := func(what string, want error, all ...error) {
+			for _, err := range all {
+				wantSame(t, what, err, want)
+			}
+		}
 		for _, w := range []*collection.TimingWheel{ticked, clocked} {
 			for _, key := range []any{1.5, [1]any{1}, struct{ x any }{"x"}, new([]int)} {
 				must(t, w.SetTimer(key, nil, time.Minute))
@@ -74,27 +80,15 @@ func TestPlainErrors(t *testing.T) {
 			for range 2 {
 				for _, key := range []any{nil, []int{1}, map[int]int{}, func() {}, [1]any{[]int{1}}, struct{ x any }{[]int{1}},
 					math.NaN(), [1]any{math.NaN()}, struct{ x any }{float32(math.NaN())}} {
-					for _, err := range []error{w.SetTimer(key, 1, time.Minute), w.MoveTimer(key, time.Minute), w.RemoveTimer(key)} {
-						if err != collection.ErrArgument {
-							t.Errorf("%T: %v, want ErrArgument itself", key, err)
-						}
-					}
+					want(fmt.Sprintf("%T", key), collection.ErrArgument,
+						w.SetTimer(key, 1, time.Minute), w.MoveTimer(key, time.Minute), w.RemoveTimer(key))
 				}
-				for _, err := range []error{w.SetTimer("x", 1, 0), w.MoveTimer("x", -time.Minute), w.Drain(nil)} {
-					if err != collection.ErrArgument {
-						t.Errorf("%v, want ErrArgument itself", err)
-					}
-				}
+				want("wrong arguments", collection.ErrArgument, w.SetTimer("x", 1, 0), w.MoveTimer("x", -time.Minute), w.Drain(nil))
 				w.Stop()
 			}
-			for _, err := range []error{
+			want("after Stop", collection.ErrClosed,
 				w.SetTimer("x", 1, time.Minute), w.MoveTimer("x", time.Minute), w.MoveTimer("x", 1), w.RemoveTimer("x"),
-				w.Drain(func(any, any) {}),
-			} {
-				if err != collection.ErrClosed {
-					t.Errorf("%v, want ErrClosed itself", err)
-				}
-			}
+				w.Drain(func(any, any) {}))
 		}
 	})
 }
@@ -115,12 +109,8 @@ func TestStopByCallbacks(t *testing.T) {
 		must(t, w.SetTimer("late", 0, 2*time.Minute))
 		h.tick()
 		time.Sleep(time.Hour)
-		if n := calls.Load(); n != 64 {
-			t.Errorf("%d calls, want those 64 that had begun", n)
-		}
-		if n := h.stops.Load(); n != 1 {
-			t.Errorf("the ticker was stopped %d times, want once", n)
-		}
+		wantSame(t, "calls, those that had begun", calls.Load(), 64)
+		wantSame(t, "times that the ticker was stopped", h.stops.Load(), 1)
 	})
 }
 
@@ -134,9 +124,7 @@ func TestTickerStoppedByOthers(t *testing.T) {
 		synctest.Wait()
 		must(t, w.MoveTimer("x", 2*time.Minute))
 		w.Stop()
-		if n := h.stops.Load(); n != 0 {
-			t.Errorf("the ticker was stopped %d times more", n)
-		}
+		wantSame(t, "times that the ticker was stopped by the wheel too", h.stops.Load(), 0)
 	})
 }
 
@@ -167,9 +155,7 @@ func TestInOrder(t *testing.T) {
 					t.Fatalf("call %d is of the timer of tick %d", i, 1+key*7%300)
 				}
 			}
-			if len(order) != 300 {
-				t.Errorf("%d calls", len(order))
-			}
+			wantSame(t, "calls", len(order), 300)
 			order = nil
 			w.Stop()
 		}

@@ -107,13 +107,7 @@ func runAdaptiveModel(t *rapid.T) {
 }
 
 // used draws an entry, if there is one.
-func (o *modelled) used(t *rapid.T) (uint32, bool) {
-	entries := o.m.entries()
-	if len(entries) == 0 {
-		return 0, false
-	}
-	return rapid.SampledFrom(entries).Draw(t, "entry"), true
-}
+func (o *modelled) used(t *rapid.T) (uint32, bool) { return drawn(t, o.m.entries()) }
 
 // free returns a slot without an entry, if there is one.
 func (o *modelled) free() (uint32, bool) {

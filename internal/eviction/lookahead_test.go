@@ -2,6 +2,14 @@ package eviction
 
 import "testing"
 
+// fill makes room for n entries, and inserts them.
+func fill(p Policy, n int) {
+	p.Resize(n)
+	for i := range uint32(n) {
+		p.Insert(i, hashOf(uint64(i)))
+	}
+}
+
 // TestLooksAhead: Ahead has returned each entry that is evicted, few of them twice, and
 // none that was used.
 func TestLooksAhead(t *testing.T) {
@@ -10,10 +18,7 @@ func TestLooksAhead(t *testing.T) {
 			if ahead := p.Ahead(); ahead != nil {
 				t.Errorf("Ahead of none = %d", ahead)
 			}
-			p.Resize(100)
-			for i := range uint32(100) {
-				p.Insert(i, hashOf(uint64(i)))
-			}
+			fill(p, 100)
 			used := uint32(50)
 			p.Mark(used)
 			seen, ahead := map[uint32]bool{}, 0
@@ -64,10 +69,7 @@ func TestAdaptiveLooksAheadInMain(t *testing.T) {
 
 func TestDoesNotAllocate(t *testing.T) {
 	for name, p := range map[string]Policy{"Order": new(Order), "Adaptive": new(Adaptive)} {
-		p.Resize(100)
-		for i := range uint32(100) {
-			p.Insert(i, hashOf(uint64(i)))
-		}
+		fill(p, 100)
 		key := uint64(0)
 		if n := testing.AllocsPerRun(1000, func() {
 			key = (key + 1) % 150

@@ -51,6 +51,14 @@ func check(o *Order, m *model) error {
 	return nil
 }
 
+// drawn draws one of the entries, if there is one.
+func drawn(t *rapid.T, entries []uint32) (uint32, bool) {
+	if len(entries) == 0 {
+		return 0, false
+	}
+	return rapid.SampledFrom(entries).Draw(t, "entry"), true
+}
+
 func TestOrderModel(t *testing.T) { rapid.Check(t, orderModel) }
 
 func FuzzOrder(f *testing.F) { f.Fuzz(rapid.MakeFuzz(orderModel)) }
@@ -60,12 +68,7 @@ func orderModel(t *rapid.T) {
 	room := uint32(0)
 	// used draws an entry of the order, and free returns one outside it. Without one an
 	// action does nothing.
-	used := func(t *rapid.T) (uint32, bool) {
-		if len(m.order) == 0 {
-			return 0, false
-		}
-		return rapid.SampledFrom(m.order).Draw(t, "entry"), true
-	}
+	used := func(t *rapid.T) (uint32, bool) { return drawn(t, m.order) }
 	free := func() (uint32, bool) {
 		for i := range room {
 			if !slices.Contains(m.order, i) {
@@ -134,9 +137,8 @@ func orderModel(t *rapid.T) {
 func TestVictimIsBounded(t *testing.T) {
 	const n = 10_000
 	o := new(Order)
-	o.Resize(n)
+	fill(o, n)
 	for i := range uint32(n) {
-		o.Insert(i, 0)
 		for range maxMark {
 			o.Mark(i)
 		}
@@ -150,10 +152,7 @@ func TestVictimIsBounded(t *testing.T) {
 // goroutines set them.
 func TestMarksBesideEachOther(t *testing.T) {
 	o := new(Order)
-	o.Resize(marksPerWord)
-	for i := range uint32(marksPerWord) {
-		o.Insert(i, 0)
-	}
+	fill(o, marksPerWord)
 	var wg sync.WaitGroup
 	for g := range uint32(4) {
 		wg.Go(func() {

@@ -47,9 +47,8 @@ func TestInCallback(t *testing.T) {
 		for _, n := range depths {
 			r.Push(0, n)
 		}
-		if synctest.Wait(); called != len(depths) {
-			t.Errorf("%d calls of %d", called, len(depths))
-		}
+		synctest.Wait()
+		wantSame(t, "calls", called, len(depths))
 	})
 }
 

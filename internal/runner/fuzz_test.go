@@ -154,9 +154,7 @@ func (p *pooled) follow(t *testing.T, steps []byte) {
 		if n := length(&p.fifo); n > 0 && p.workers.Load() < p.limit {
 			t.Errorf("%d callbacks wait for %d workers of %d", n, p.workers.Load(), p.limit)
 		}
-		if n := p.Running(); n != p.busy {
-			t.Errorf("Running is %d, and %d callbacks run", n, p.busy)
-		}
+		wantSame(t, "Running", p.Running(), p.busy)
 	}
 	drain := started(func() { _ = p.Drain(t.Context()) })
 	for !settled(drain) { // who waits for workers, for what callbacks add, and for callers
@@ -172,8 +170,6 @@ func (p *pooled) follow(t *testing.T, steps []byte) {
 			t.Errorf("callback %d of %d was called %d times", id, p.added, p.calls[id])
 		}
 	}
-	if got := p.Panics(); got != p.failed {
-		t.Errorf("Panics is %d, want %d", got, p.failed)
-	}
+	wantSame(t, "Panics", p.Panics(), p.failed)
 	p.checkIdle(t)
 }

@@ -89,27 +89,13 @@ func stressPool(t *testing.T, workers, callers int) {
 		})
 	}
 	wg.Wait()
-	if callers == 0 { // else it may be one that runs them
-		if err := l.Drain(t.Context()); err != nil {
-			t.Error(err)
-		}
-		if got, want := ran.Load(), want.Load(); got != want {
-			t.Errorf("%d callbacks ran, want %d", got, want)
-		}
-	}
 	close(stop)
 	helpers.Wait()
-	if err := l.Drain(t.Context()); err != nil {
-		t.Error(err)
-	}
-	if got, want := ran.Load(), want.Load(); got != want {
-		t.Errorf("%d callbacks ran, want %d", got, want)
-	}
+	must(t, l.Drain(t.Context()))
+	wantSame(t, "callbacks that ran", ran.Load(), want.Load())
 	if got, want := most.Load(), int64(workers+callers); got > want {
 		t.Errorf("%d callbacks at once, want at most %d", got, want)
 	}
-	if got, want := l.Panics(), uint64(failed.Load()); got != want {
-		t.Errorf("Panics = %d, want %d", got, want)
-	}
+	wantSame(t, "Panics", l.Panics(), uint64(failed.Load()))
 	l.checkIdle(t)
 }

@@ -84,9 +84,7 @@ func TestWakeOfBusyPoolTakesNoLock(t *testing.T) {
 	l.Pool.mu.Unlock()
 	<-woken
 	g.open()
-	if err := l.Drain(t.Context()); err != nil {
-		t.Error(err)
-	}
+	must(t, l.Drain(t.Context()))
 	l.checkIdle(t)
 }
 
@@ -124,27 +122,20 @@ func TestReadyTooLong(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var ready atomic.Bool
 		p := NewPool(3, func() bool { return false }, ready.Load, never(t))
-		if p.Wake(); p.Running() != 0 {
-			t.Errorf("Running = %d without work, want 0", p.Running())
-		}
+		p.Wake()
+		wantSame(t, "Running without work", p.Running(), 0)
 		ready.Store(true)
 		for range 5 {
 			p.Wake()
 		}
-		if n := p.Running(); n != 3 {
-			t.Errorf("Running = %d, want 3", n)
-		}
+		wantSame(t, "Running", p.Running(), 3)
 		for range 1000 {
 			runtime.Gosched()
 		}
-		if n := p.Running(); n != 3 {
-			t.Errorf("Running = %d while there may be work, want 3", n)
-		}
+		wantSame(t, "Running while there may be work", p.Running(), 3)
 		ready.Store(false)
 		synctest.Wait()
-		if n := p.Running(); n != 0 {
-			t.Errorf("Running = %d, want 0", n)
-		}
+		wantSame(t, "Running at the end", p.Running(), 0)
 	})
 }
 
@@ -162,9 +153,7 @@ func TestWakesAtOnceKeepLimit(t *testing.T) {
 			return n <= 2
 		}, never(t))
 		p.Wake()
-		if n := p.Running(); n != 1 {
-			t.Errorf("Running = %d, want 1", n)
-		}
+		wantSame(t, "Running", p.Running(), 1)
 		close(gate)
 	})
 }
@@ -221,9 +210,7 @@ func TestPoolReport(t *testing.T) {
 		if want := []any{"oops", ErrGoexit, "oops", ErrGoexit, "oops"}; !slices.Equal(causes, want) {
 			t.Errorf("reports: got %v, want %v", causes, want)
 		}
-		if got := l.Panics(); got != 5 {
-			t.Errorf("Panics = %d, want 5", got)
-		}
+		wantSame(t, "Panics", l.Panics(), 5)
 	})
 }
 
@@ -241,9 +228,7 @@ func TestPoolDrainInCallback(t *testing.T) {
 				l    *list
 				want error
 			}{{"its own pool", own, ErrCallback}, {"a busy pool", busy, ErrCallback}, {"an idle pool", idle, nil}} {
-				if err := c.l.Drain(t.Context()); err != c.want {
-					t.Errorf("Drain of %s in a callback: got %v, want %v", c.name, err, c.want)
-				}
+				wantSame(t, "Drain of "+c.name+" in a callback", c.l.Drain(t.Context()), c.want)
 			}
 		}
 		own.add(check)
@@ -251,9 +236,7 @@ func TestPoolDrainInCallback(t *testing.T) {
 		own.Run(check)
 		own.put(check)
 		own.caller()
-		if checks != 3 {
-			t.Errorf("%d callbacks ran, want 3", checks)
-		}
+		wantSame(t, "callbacks that ran", checks, 3)
 		g.open()
 	})
 }
@@ -268,9 +251,7 @@ func TestPoolAllocs(t *testing.T) {
 		"Run":                         func() { l.Run(f); <-done },
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := testing.AllocsPerRun(1000, once); got != 0 {
-				t.Errorf("%v allocations, want 0", got)
-			}
+			wantSame(t, "allocations", testing.AllocsPerRun(1000, once), 0)
 			_ = l.Drain(t.Context())
 			l.ready.Store(0) // the caller above counted down without a put
 		})

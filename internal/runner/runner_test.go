@@ -51,6 +51,14 @@ func (g *gate) open() { close(g.opened) }
 
 func call(f func()) { f() }
 
+// wantSame fails a test unless it got what it wants.
+func wantSame[T comparable](t *testing.T, what string, got, want T) {
+	t.Helper()
+	if got != want {
+		t.Errorf("%s: got %v, want %v", what, got, want)
+	}
+}
+
 func TestNewPanics(t *testing.T) {
 	ok, no := func(int) {}, func() bool { return false }
 	for want, all := range map[string][]func(){
@@ -148,16 +156,12 @@ func TestWaitsEndWithContext(t *testing.T) {
 			if !settled(waiter) || got != cause {
 				t.Errorf("%s: got %v, want %v", c.name, got, cause)
 			}
-			if err := c.wait(ctx); err != cause {
-				t.Errorf("%s with a context that ended: got %v, want %v", c.name, err, cause)
-			}
+			wantSame(t, c.name+" with a context that ended", c.wait(ctx), cause)
 			g.open()
 			if !settled(last.entered) {
 				t.Errorf("%s: a call was lost when it was given up", c.name)
 			}
-			if err := c.wait(ctx); err != nil {
-				t.Errorf("%s without need: got %v, want nil", c.name, err)
-			}
+			wantSame(t, c.name+" without need", c.wait(ctx), nil)
 		}
 	})
 }

@@ -94,9 +94,7 @@ func TestStress(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	if err := r.Drain(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, r.Drain(t.Context()))
 	for key := range shards {
 		if got, want := called[key], shards[key].pushed; got != want {
 			t.Errorf("key %d: %d calls for %d items", key, got, want)
@@ -105,8 +103,6 @@ func TestStress(t *testing.T) {
 	if n := most.Load(); n > workers {
 		t.Errorf("%d callbacks at once, want at most %d", n, workers)
 	}
-	if got, want := r.Panics(), uint64(failed.Load()); got != want {
-		t.Errorf("Panics = %d, want %d", got, want)
-	}
+	wantSame(t, "Panics", r.Panics(), uint64(failed.Load()))
 	checkIdle(t, r)
 }

@@ -148,13 +148,11 @@ func TestAllocs(t *testing.T) {
 		done := make(chan struct{}, 1)
 		r := New(2, 0, func(int) { done <- struct{}{} }, nil)
 		i := uint64(0)
-		if got := testing.AllocsPerRun(1000, func() {
+		wantSame(t, "allocations", testing.AllocsPerRun(1000, func() {
 			r.Push(i, 0)
 			<-done
 			i++
-		}); got != 0 {
-			t.Errorf("%v allocations, want 0", got)
-		}
+		}), 0)
 		_ = r.Drain(t.Context())
 	})
 	t.Run("through a chain", func(t *testing.T) {
@@ -167,7 +165,7 @@ func TestAllocs(t *testing.T) {
 				done <- struct{}{}
 			}
 		}, nil)
-		if got := testing.AllocsPerRun(1000, func() {
+		wantSame(t, "allocations", testing.AllocsPerRun(1000, func() {
 			r.Push(7, 0)
 			r.Push(7, 1)
 			r.Push(8, 2) // once it runs, the one before has been deferred
@@ -175,9 +173,7 @@ func TestAllocs(t *testing.T) {
 			r.Push(7, 2)
 			blocked <- struct{}{}
 			<-done
-		}); got != 0 {
-			t.Errorf("%v allocations, want 0", got)
-		}
+		}), 0)
 		_ = r.Drain(t.Context())
 	})
 }

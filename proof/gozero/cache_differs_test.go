@@ -77,13 +77,9 @@ func setTwice(t *testing.T) {
 			}
 		}
 		time.Sleep(949 * ms)
-		if n := found(c, keys); n != len(keys) {
-			t.Errorf("ours: %d keys, want all", n)
-		}
+		wantSame(t, "ours: keys before their time", found(c, keys), len(keys))
 		time.Sleep(101 * ms)
-		if n := found(c, keys); n != 0 {
-			t.Errorf("ours: %d keys past their time", n)
-		}
+		wantSame(t, "ours: keys past their time", found(c, keys), 0)
 	})
 
 	g := newGoZero(t)
@@ -117,9 +113,7 @@ func oddTTLs(t *testing.T) {
 		c.SetWithExpire("negative", 2, -time.Second)
 		c.SetWithExpire("negative, new", 2, math.MinInt64)
 		c.SetWithExpire("most", 2, math.MaxInt64)
-		if n := found(c, []string{"zero", "negative", "negative, new", "most"}); n != 2 {
-			t.Errorf("ours: %d found, want zero and most", n)
-		}
+		wantSame(t, "ours: found, of which zero and most are there", found(c, []string{"zero", "negative", "negative, new", "most"}), 2)
 		time.Sleep(time.Minute)
 		if n := found(c, []string{"zero", "most"}); n != 2 || c.Len() != 2 {
 			t.Errorf("ours: %d found and %d in all, want zero and most", n, c.Len())
@@ -129,9 +123,7 @@ func oddTTLs(t *testing.T) {
 		forever := ourCache(t, 0)
 		forever.Set("x", 1)
 		time.Sleep(1000 * time.Hour)
-		if n := found(forever, []string{"x"}); n != 1 {
-			t.Error("ours: a cache that does not expire lost its key")
-		}
+		wantSame(t, "ours: keys of a cache that does not expire", found(forever, []string{"x"}), 1)
 	})
 
 	g := newGoZero(t)

@@ -12,6 +12,7 @@ import (
 	theirs "github.com/zeromicro/go-zero/core/collection"
 
 	"github.com/pinwheel-cache/pinwheel/gozero/collection"
+	"github.com/pinwheel-cache/pinwheel/internal/settle"
 )
 
 // A peer has the methods of both wheels.
@@ -127,16 +128,19 @@ func inBubble(t *testing.T, name string, f func(t *testing.T)) {
 	t.Run(name, func(t *testing.T) { synctest.Test(t, f) })
 }
 
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var must = settle.Must // ends a test with an error that it did not expect
 
 func wantCalls(t *testing.T, whose string, got []string, want ...string) {
 	t.Helper()
 	if !slices.Equal(got, want) {
 		t.Errorf("%s: called %q, want %q", whose, got, want)
+	}
+}
+
+// wantSame fails a test unless it got what it wants.
+func wantSame[T comparable](t testing.TB, what string, got, want T) {
+	t.Helper()
+	if got != want {
+		t.Errorf("%s: got %v, want %v", what, got, want)
 	}
 }

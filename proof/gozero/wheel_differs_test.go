@@ -7,6 +7,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/pinwheel-cache/pinwheel/internal/settle"
 )
 
 // The tests of this file do the same with go-zero's wheel and with ours, in fake time, and
@@ -60,9 +62,26 @@ func TestWheelDiffersByTicks(t *testing.T) {
 	}
 }
 
+// A newWheel makes a wheel driven by the clock.
+type newWheel = func(t *testing.T, interval time.Duration, execute func(key, value any)) peer
+
+// noting returns a wheel with a tick of a second and timers due from the first on, each so much later than
+// the one before. The callback notes its time and then calls f.
+func noting(t *testing.T, wheel newWheel, timers int, apart time.Duration, f func()) *rig {
+	t.Helper()
+	r := newRig()
+	r.peer = wheel(t, time.Second, func(key, _ any) {
+		r.noteTime(key)
+		f()
+	})
+	for i := range timers {
+		must(t, r.SetTimer(i, 0, time.Second+time.Duration(i)*apart))
+	}
+	return r
+}
+
 // TestWheelDiffersByClock has wheels driven by the clock.
 func TestWheelDiffersByClock(t *testing.T) {
-	type newWheel = func(t *testing.T, interval time.Duration, execute func(key, value any)) peer
 	ignore := func(any, any) {}
 	for _, c := range []struct {
 		name         string
@@ -79,42 +98,21 @@ func TestWheelDiffersByClock(t *testing.T) {
 			return (<-fired).Sub(set)
 		}},
 		{"callbacks of one tick: one after another", "[0@1s 1@1s 2@1s]", "[0@1s 1@1.05s 2@1.1s]", func(t *testing.T, wheel newWheel) any {
-			r := newRig()
-			w := wheel(t, time.Second, func(key, _ any) {
-				r.noteTime(key)
-				time.Sleep(50 * ms)
-			})
-			for i := range 3 {
-				must(t, w.SetTimer(i, 0, time.Second))
-			}
+			w := noting(t, wheel, 3, 0, func() { time.Sleep(50 * ms) })
 			time.Sleep(10 * time.Second)
 			w.Stop()
-			return fmt.Sprint(r.calls())
+			return fmt.Sprint(w.calls())
 		}},
 		{"slow callbacks: pile up goroutines", 64, 100, func(t *testing.T, wheel newWheel) any {
-			r := newRig()
-			w := wheel(t, time.Second, func(key, _ any) {
-				r.noteTime(key)
-				time.Sleep(time.Hour)
-			})
-			for i := range 100 {
-				must(t, w.SetTimer(i, 0, time.Duration(i+1)*time.Second))
-			}
+			w := noting(t, wheel, 100, time.Second, func() { time.Sleep(time.Hour) })
 			time.Sleep(10 * time.Minute)
-			running := len(r.calls())
+			running := len(w.calls())
 			w.Stop()
 			time.Sleep(time.Hour)
 			return running
 		}},
 		{"removed while it waits for its turn: fires", 64, 100, func(t *testing.T, wheel newWheel) any { // 64 have begun
-			r := newRig()
-			w := wheel(t, time.Second, func(key, _ any) {
-				r.noteTime(key)
-				time.Sleep(ms)
-			})
-			for i := range 100 {
-				must(t, w.SetTimer(i, 0, time.Second))
-			}
+			w := noting(t, wheel, 100, 0, func() { time.Sleep(ms) })
 			time.Sleep(time.Second)
 			synctest.Wait()
 			for i := range 100 {
@@ -122,20 +120,13 @@ func TestWheelDiffersByClock(t *testing.T) {
 			}
 			time.Sleep(10 * time.Second)
 			w.Stop()
-			return len(r.calls())
+			return len(w.calls())
 		}},
 		{"Goexit in a callback: the others of the tick are lost", 5, 1, func(t *testing.T, wheel newWheel) any {
-			r := newRig()
-			w := wheel(t, time.Second, func(key, _ any) {
-				r.noteTime(key)
-				runtime.Goexit()
-			})
-			for i := range 5 {
-				must(t, w.SetTimer(i, 0, time.Second))
-			}
+			w := noting(t, wheel, 5, 0, runtime.Goexit)
 			time.Sleep(10 * time.Second)
 			w.Stop()
-			return len(r.calls())
+			return len(w.calls())
 		}},
 		{"Drain: does not wait, all others do", "100ms 1ms", "0s 100ms", func(t *testing.T, wheel newWheel) any {
 			w := wheel(t, time.Second, ignore)
@@ -177,18 +168,12 @@ func TestWheelDiffersByClock(t *testing.T) {
 		}},
 	} {
 		inBubble(t, c.name, func(t *testing.T) {
-			if got := c.do(t, ourClock); got != c.ours {
-				t.Errorf("ours: %v, want %v", got, c.ours)
-			}
-			if got := c.do(t, theirClock); got != c.theirs {
-				t.Errorf("go-zero: %v, want %v", got, c.theirs)
-			}
+			wantSame(t, "ours", c.do(t, ourClock), c.ours)
+			wantSame(t, "go-zero", c.do(t, theirClock), c.theirs)
 		})
 	}
 	inBubble(t, "Drain with a ticker", func(t *testing.T) {
-		if n := drainAtOnce(t, newOurs(t, 10)); n != 64 {
-			t.Errorf("ours: %d calls at once, want 64", n)
-		}
+		wantSame(t, "ours: calls at once", drainAtOnce(t, newOurs(t, 10)), 64)
 	})
 }
 
@@ -227,10 +212,10 @@ func TestWheelDiffersInMemory(t *testing.T) {
 			ours, theirs := newOurs(t, 300), newTheirs(t, 300)
 			defer theirs.Stop()
 			for _, r := range []*rig{ours, theirs} {
-				before := heap()
+				before := settle.Heap()
 				do(t, r)
 				synctest.Wait()
-				grown := heap() - before
+				grown := settle.Heap() - before
 				if r == ours && grown > 100_000 {
 					t.Errorf("ours: %d bytes", grown)
 				}
@@ -240,11 +225,4 @@ func TestWheelDiffersInMemory(t *testing.T) {
 			}
 		})
 	}
-}
-
-func heap() int64 {
-	var m runtime.MemStats
-	runtime.GC()
-	runtime.ReadMemStats(&m)
-	return int64(m.HeapAlloc)
 }

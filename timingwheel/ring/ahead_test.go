@@ -7,8 +7,7 @@ import "testing"
 // Neither returns one twice.
 func TestRingAhead(t *testing.T) {
 	const tasks = 1000
-	r := New(16)
-	r.Resize(tasks)
+	r := ringAt(16, tasks, 0)
 	for i := range uint32(tasks) {
 		r.Set(i, 1+int64(i/100))
 	}

@@ -6,8 +6,7 @@ import "testing"
 // that left it, while a task that nobody takes stays at its head.
 func TestDueListIsSmall(t *testing.T) {
 	const tasks = 50
-	r := New(16)
-	r.Resize(tasks)
+	r := ringAt(16, tasks, 0)
 	hold := func(uint32) int64 { return Hold }
 	r.Set(0, 1)
 	r.Advance(1, 1, hold)

@@ -2,15 +2,20 @@ package ring
 
 import "testing"
 
+// ringInOneSlot returns a ring whose tasks are all due at tick 7.
+func ringInOneSlot(tasks int) *Ring {
+	r := ringAt(16, tasks, 0)
+	for i := range uint32(tasks) {
+		r.Set(i, 7)
+	}
+	return r
+}
+
 // TestRingShortcuts checks that each task of a list leads to the next milestone, also after it
 // was made due later, and that readAhead thereby reads many at once.
 func TestRingShortcuts(t *testing.T) {
 	const tasks = 1000
-	r := New(16)
-	r.Resize(tasks)
-	for i := range uint32(tasks) {
-		r.Set(i, 7)
-	}
+	r := ringInOneSlot(tasks)
 	for i := range uint32(tasks / 2) {
 		r.Set(2*i, 7+int64(i%5)) // stays in its slot
 	}
@@ -32,11 +37,7 @@ func TestRingShortcuts(t *testing.T) {
 // TestRingShortcutsAreHints checks that tasks may get other numbers, and their milestones leave.
 func TestRingShortcutsAreHints(t *testing.T) {
 	const tasks, left = 1000, 200
-	r := New(16)
-	r.Resize(tasks)
-	for i := range uint32(tasks) {
-		r.Set(i, 7)
-	}
+	r := ringInOneSlot(tasks)
 	for i := range uint32(tasks - left) {
 		if milestone(i) {
 			r.Set(i, 3) // into another list
