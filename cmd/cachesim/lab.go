@@ -138,10 +138,7 @@ func (l *lab) replay(t *trace, policy string, of limit) (run, error) {
 			return run{}, err
 		}
 	}
-	r := run{Policy: policy, Limit: of.n, Gets: c.gets, Hits: c.hits, Bytes: c.bytes, BytesInHits: c.bytesInHits}
-	if of.inBytes {
-		r.Unit = "bytes"
-	}
+	r := run{Policy: policy, Limit: of.n, Unit: of.unit(), Gets: c.gets, Hits: c.hits, Bytes: c.bytes, BytesInHits: c.bytesInHits}
 	if t.sampled() {
 		t.scale(&r)
 	}
