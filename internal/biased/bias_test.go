@@ -119,21 +119,17 @@ func TestWidenWhileItIsUsed(t *testing.T) {
 	for range 5 {
 		g := newGuarded(t)
 		const rounds, reads = 100, 20
-		var wg sync.WaitGroup
-		for id := range crowd() {
-			wg.Go(func() {
-				for k := range rounds {
-					for n := range reads {
-						g.read(hit, n == 0)
-					}
-					g.write(false)
-					if id == 0 && k == rounds/3 {
-						g.widen(maxStripes)
-					}
+		inCrowd(func(id int) {
+			for k := range rounds {
+				for n := range reads {
+					g.read(hit, n == 0)
 				}
-			})
-		}
-		wg.Wait()
+				g.write(false)
+				if id == 0 && k == rounds/3 {
+					g.widen(maxStripes)
+				}
+			}
+		})
 		g.check(crowd()*rounds, uint64(crowd()*rounds*reads), 0)
 		if len(g.wide) != maxStripes {
 			t.Fatalf("%d more stripes", len(g.wide))
