@@ -55,9 +55,9 @@ type figure struct {
 }
 
 var specials = []special{
-	{"memory/uint64", 3, onUint64s(runMemory)},
-	{"memory/string", 3, onStrings(runMemory)},
-	{"expiry/string", 2, onStrings(runExpiry)},
+	{"memory/uint64", 3, on(byUint64, runMemory)},
+	{"memory/string", 3, on(byString, runMemory)},
+	{"expiry/string", 2, on(byString, runExpiry)},
 }
 
 // takes reports whether the operations of the group load what is missing.
@@ -94,17 +94,9 @@ var (
 	byString = kind[string, *uint64]{func(l libs.Library) libs.New[string, *uint64] { return l.String }, load.Strings}
 )
 
-type (
-	onUint64 = func(libs.Library, kind[uint64, uint64], bool) ([]figure, error)
-	onString = func(libs.Library, kind[string, *uint64], bool) ([]figure, error)
-)
-
-func onUint64s(run onUint64) func(libs.Library, bool) ([]figure, error) {
-	return func(l libs.Library, short bool) ([]figure, error) { return run(l, byUint64, short) }
-}
-
-func onStrings(run onString) func(libs.Library, bool) ([]figure, error) {
-	return func(l libs.Library, short bool) ([]figure, error) { return run(l, byString, short) }
+// on returns the run of a special case with a kind of keys.
+func on[K libs.Key, V any](k kind[K, V], run func(libs.Library, kind[K, V], bool) ([]figure, error)) func(libs.Library, bool) ([]figure, error) {
+	return func(l libs.Library, short bool) ([]figure, error) { return run(l, k, short) }
 }
 
 // million is how many entries the special cases have.

@@ -42,14 +42,8 @@ func parse(args []string) settings {
 	s := settings{args: args, libs: regexp.MustCompile(""), cases: regexp.MustCompile("")}
 	flags := flag.NewFlagSet("bench", flag.ExitOnError)
 	flags.BoolVar(&s.short, "short", false, "only see whether everything works, with small sizes and one round")
-	pattern := func(name, usage string, into **regexp.Regexp) {
-		flags.Func(name, usage, func(expr string) (err error) {
-			*into, err = regexp.Compile(expr)
-			return err
-		})
-	}
-	pattern("lib", "measure libraries whose name matches `regexp`", &s.libs)
-	pattern("case", "measure cases whose name matches `regexp`", &s.cases)
+	flags.TextVar(s.libs, "lib", s.libs, "measure libraries whose name matches `regexp`")
+	flags.TextVar(s.cases, "case", s.cases, "measure cases whose name matches `regexp`")
 	flags.IntVar(&s.rounds, "rounds", 6, "samples of each library in each case")
 	flags.DurationVar(&s.time, "time", 120*time.Millisecond, "length of a sample")
 	_ = flags.Parse(args) // it exits if there is an error

@@ -157,8 +157,7 @@ func (w *workload[K, V]) refreshRandom() operation[K, V] {
 	for i := range w.ttls {
 		w.ttls[i] = time.Hour/2 + time.Duration(w.random.Int64N(int64(time.Hour)))
 	}
-	able := func(c libs.Cache[K, V]) bool { _, ok := c.(libs.TTLSetter[K, V]); return ok }
-	return operation[K, V]{able: able, batch: func(c libs.Cache[K, V], at int) int {
+	return operation[K, V]{able: can[libs.TTLSetter[K, V], K, V], batch: func(c libs.Cache[K, V], at int) int {
 		setter := c.(libs.TTLSetter[K, V])
 		for n, i := range w.indices[at : at+batchSize] {
 			setter.SetTTL(keys[i], values[i], w.ttls[at+n])
@@ -170,8 +169,7 @@ func (w *workload[K, V]) refreshRandom() operation[K, V] {
 // touch lets the TTL of live entries begin anew.
 func (w *workload[K, V]) touch() operation[K, V] {
 	keys := w.entries.Keys
-	able := func(c libs.Cache[K, V]) bool { _, ok := c.(libs.Toucher[K]); return ok }
-	return operation[K, V]{able: able, batch: func(c libs.Cache[K, V], at int) int {
+	return operation[K, V]{able: can[libs.Toucher[K], K, V], batch: func(c libs.Cache[K, V], at int) int {
 		toucher := c.(libs.Toucher[K])
 		for _, i := range w.indices[at : at+batchSize] {
 			toucher.Touch(keys[i], time.Hour)
@@ -180,15 +178,16 @@ func (w *workload[K, V]) touch() operation[K, V] {
 	}}
 }
 
-func canTake[K libs.Key, V any](c libs.Cache[K, V]) bool {
-	_, ok := c.(libs.Taker[K, V])
+// can reports whether a cache has what an operation calls.
+func can[T any, K libs.Key, V any](c libs.Cache[K, V]) bool {
+	_, ok := c.(T)
 	return ok
 }
 
 // take takes keys that are there.
 func (w *workload[K, V]) take() operation[K, V] {
 	keys := w.entries.Keys
-	return operation[K, V]{able: canTake[K, V], finds: true, batch: func(c libs.Cache[K, V], at int) (found int) {
+	return operation[K, V]{able: can[libs.Taker[K, V], K, V], finds: true, batch: func(c libs.Cache[K, V], at int) (found int) {
 		taker := c.(libs.Taker[K, V])
 		for _, i := range w.indices[at : at+batchSize] {
 			if _, err := taker.Take(keys[i]); err == nil {
@@ -205,7 +204,7 @@ func (w *workload[K, V]) takeMissing() operation[K, V] {
 		w.fresh = w.kind.entries(w.made, len(w.indices))
 		w.made += len(w.indices)
 	}
-	return operation[K, V]{able: canTake[K, V], prepare: prepare, grows: true, finds: true, batch: func(c libs.Cache[K, V], at int) (found int) {
+	return operation[K, V]{able: can[libs.Taker[K, V], K, V], prepare: prepare, grows: true, finds: true, batch: func(c libs.Cache[K, V], at int) (found int) {
 		taker := c.(libs.Taker[K, V])
 		for _, key := range w.fresh.Keys[at : at+batchSize] {
 			if _, err := taker.Take(key); err == nil {

@@ -35,6 +35,17 @@ var contenders = []contender{
 	}, false},
 }
 
+// storing returns an access by get and, if that finds nothing, by set.
+func storing[V any](get func(uint64) (V, bool), set func(key uint64, size uint32)) access {
+	return func(key uint64, size uint32) bool {
+		_, ok := get(key)
+		if !ok {
+			set(key, size)
+		}
+		return ok
+	}
+}
+
 // sizeOf returns the weight of a value, which is the value itself.
 func sizeOf(_ uint64, size uint32) uint32 { return size }
 
@@ -44,13 +55,7 @@ func openPinwheel(room capacity, p cache.Policy) (access, func()) {
 		o.Limit, o.MaxWeight, o.Weigh = 0, uint64(room.bytes), sizeOf
 	}
 	c := cache.Must(o)
-	return func(key uint64, size uint32) bool {
-		_, ok := c.Get(key)
-		if !ok {
-			c.Set(key, size)
-		}
-		return ok
-	}, func() {}
+	return storing(c.Get, c.Set), func() {}
 }
 
 func openOtter(room capacity) (access, func()) {
@@ -59,13 +64,10 @@ func openOtter(room capacity) (access, func()) {
 		o.MaximumSize, o.MaximumWeight, o.Weigher = 0, uint64(room.bytes), sizeOf
 	}
 	c := otter.Must(&o)
+	look := storing(c.GetIfPresent, func(key uint64, size uint32) { c.Set(key, size) })
 	return func(key uint64, size uint32) bool {
-		_, ok := c.GetIfPresent(key)
-		if !ok {
-			c.Set(key, size)
-		}
-		c.CleanUp()
-		return ok
+		defer c.CleanUp()
+		return look(key, size)
 	}, func() { c.StopAllGoroutines() }
 }
 
@@ -103,14 +105,10 @@ type waiter interface {
 }
 
 func lookInto(c waiter) access {
-	return func(key uint64, size uint32) bool {
-		_, ok := c.Get(key)
-		if !ok {
-			c.Set(key, size, int64(size))
-			c.Wait()
-		}
-		return ok
-	}
+	return storing(c.Get, func(key uint64, size uint32) {
+		c.Set(key, size, int64(size))
+		c.Wait()
+	})
 }
 
 // An adder is a cache of golang-lru.
@@ -123,11 +121,5 @@ func openAdder(c adder, err error) (access, func()) {
 	if err != nil {
 		panic(err)
 	}
-	return func(key uint64, _ uint32) bool {
-		_, ok := c.Get(key)
-		if !ok {
-			c.Add(key, key)
-		}
-		return ok
-	}, func() {}
+	return storing(c.Get, func(key uint64, _ uint32) { c.Add(key, key) }), func() {}
 }

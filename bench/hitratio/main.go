@@ -34,7 +34,7 @@ func main() {
 	}
 	var cells, weighed []cell
 	for _, file := range files {
-		t, err := load(file)
+		t, err := read(file)
 		if err != nil {
 			log.Fatal(err)
 		}
@@ -44,7 +44,7 @@ func main() {
 	for _, t := range made() {
 		cells = append(cells, replayAll(t, match, *seeds)...)
 	}
-	tables := table(cells)
+	tables := table(cells, hits, true)
 	if len(weighed) > 0 {
 		tables += tableOfSizes(weighed)
 	}

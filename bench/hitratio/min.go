@@ -3,28 +3,29 @@ package main
 import (
 	"container/heap"
 	"math"
+	"sort"
 )
 
 // minHits returns the hits of the optimum with bypass: of its keys and the new one it
 // keeps those that are used again soonest (Belady, 1966).
 func minHits(keys []uint64, capacity int) (hits int) {
 	next := nextUses(keys)
-	kept := map[uint64]int{} // the next use of each
+	kept := make([]bool, len(keys)) // the next uses of its keys
+	count := 0
 	var latest uses
-	for i, key := range keys {
-		if _, ok := kept[key]; ok {
+	for i := range keys {
+		if kept[i] {
 			hits++
+			count--
 		}
 		if next[i] == math.MaxInt {
-			delete(kept, key)
 			continue
 		}
-		kept[key] = next[i]
-		heap.Push(&latest, use{next[i], key})
-		for len(kept) > capacity {
-			if u := heap.Pop(&latest).(use); kept[u.key] == u.at {
-				delete(kept, u.key)
-			}
+		kept[next[i]] = true
+		heap.Push(&latest, next[i])
+		if count++; count > capacity {
+			kept[heap.Pop(&latest).(int)] = false
+			count--
 		}
 	}
 	return hits
@@ -43,21 +44,14 @@ func nextUses(keys []uint64) []int {
 	return next
 }
 
-type use struct {
-	at  int
-	key uint64
-}
+// uses is a heap with the latest use on top. Those that have passed are below all others.
+type uses struct{ sort.IntSlice }
 
-// uses is a heap with the latest use on top. It has old uses of keys too.
-type uses []use
-
-func (u uses) Len() int           { return len(u) }
-func (u uses) Less(i, j int) bool { return u[i].at > u[j].at }
-func (u uses) Swap(i, j int)      { u[i], u[j] = u[j], u[i] }
-func (u *uses) Push(x any)        { *u = append(*u, x.(use)) }
+func (u *uses) Less(i, j int) bool { return u.IntSlice[i] > u.IntSlice[j] }
+func (u *uses) Push(x any)         { u.IntSlice = append(u.IntSlice, x.(int)) }
 func (u *uses) Pop() any {
-	last := len(*u) - 1
-	x := (*u)[last]
-	*u = (*u)[:last]
+	last := len(u.IntSlice) - 1
+	x := u.IntSlice[last]
+	u.IntSlice = u.IntSlice[:last]
 	return x
 }

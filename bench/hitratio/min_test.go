@@ -2,6 +2,7 @@ package main
 
 import (
 	"math/rand/v2"
+	"slices"
 	"testing"
 )
 
@@ -26,18 +27,15 @@ func bestHits(keys []uint64, capacity int, kept []uint64) (most int) {
 		return 0
 	}
 	key, rest := keys[0], keys[1:]
-	for _, k := range kept {
-		if k == key {
-			return 1 + bestHits(rest, capacity, kept)
-		}
+	if slices.Contains(kept, key) {
+		return 1 + bestHits(rest, capacity, kept)
 	}
 	most = bestHits(rest, capacity, kept) // not stored
 	if len(kept) < capacity {
 		return max(most, bestHits(rest, capacity, append(kept[:len(kept):len(kept)], key)))
 	}
 	for i := range kept {
-		others := append([]uint64{key}, kept[:i]...)
-		most = max(most, bestHits(rest, capacity, append(others, kept[i+1:]...)))
+		most = max(most, bestHits(rest, capacity, slices.Concat([]uint64{key}, kept[:i], kept[i+1:])))
 	}
 	return most
 }

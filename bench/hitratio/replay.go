@@ -72,47 +72,32 @@ func (c *count) add(size uint32) {
 	c.bytes += int(size)
 }
 
-// table returns the cells in Markdown, with the best cache of each in bold, and the
-// mean share of MIN.
-func table(cells []cell) string {
-	names := cells[0].names
-	var b strings.Builder
-	head(&b, names)
-	shares := make([]float64, len(names))
-	for _, c := range cells {
-		last := len(c.ratios) - 1
-		c.write(&b, c.ratios, slices.Max(c.ratios[:last]))
-		for i, ratio := range c.ratios {
-			shares[i] += 100 * ratio / c.ratios[last] / float64(len(cells))
-		}
-	}
-	foot(&b, "mean share of MIN", shares)
-	return b.String()
+// tableOfSizes returns two tables of cells with sizes, one of hits and one of bytes.
+func tableOfSizes(cells []cell) string {
+	return "\nHits, with sizes and a limit in bytes:\n\n" + table(cells, hits, false) +
+		"\nBytes in hits:\n\n" + table(cells, func(c cell) []float64 { return c.bytes }, false)
 }
 
-// tableOfSizes returns two tables of cells with sizes, one of hits and one of bytes, with
-// their means.
-func tableOfSizes(cells []cell) string {
+func hits(c cell) []float64 { return c.ratios }
+
+// table returns ratios of cells in Markdown, with the best cache of each in bold, and the means: of
+// the ratios or, if the last are of MIN, of the shares of that.
+func table(cells []cell, of func(cell) []float64, withMIN bool) string {
 	var b strings.Builder
-	for _, of := range []struct {
-		what   string
-		ratios func(c cell) []float64
-	}{
-		{"Hits, with sizes and a limit in bytes", func(c cell) []float64 { return c.ratios }},
-		{"Bytes in hits", func(c cell) []float64 { return c.bytes }},
-	} {
-		fmt.Fprintf(&b, "\n%s:\n\n", of.what)
-		head(&b, cells[0].names)
-		means := make([]float64, len(cells[0].names))
-		for _, c := range cells {
-			ratios := of.ratios(c)
-			c.write(&b, ratios, slices.Max(ratios))
-			for i, ratio := range ratios {
-				means[i] += ratio / float64(len(cells))
-			}
+	head(&b, cells[0].names)
+	what, means := "mean", make([]float64, len(cells[0].names))
+	for _, c := range cells {
+		ratios, whole := of(c), 100.0
+		caches := ratios
+		if last := len(ratios) - 1; withMIN {
+			what, whole, caches = "mean share of MIN", ratios[last], ratios[:last]
 		}
-		foot(&b, "mean", means)
+		c.write(&b, ratios, slices.Max(caches))
+		for i, ratio := range ratios {
+			means[i] += 100 * ratio / whole / float64(len(cells))
+		}
 	}
+	foot(&b, what, means)
 	return b.String()
 }
 

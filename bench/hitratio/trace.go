@@ -6,12 +6,12 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
-	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"sort"
 	"strings"
+
+	"github.com/pinwheel-cache/pinwheel/bench/load"
 )
 
 // A trace is a sequence of keys, and the capacities to try, by their names.
@@ -38,8 +38,8 @@ func (t *trace) size(i int) uint32 {
 	return t.sizes[i]
 }
 
-// load reads a trace, for 1, 5, 10 and 25 % of its distinct keys.
-func load(file string) (trace, error) {
+// read reads a trace, for 1, 5, 10 and 25 % of its distinct keys.
+func read(file string) (trace, error) {
 	f, err := os.Open(file)
 	if err != nil {
 		return trace{}, err
@@ -108,21 +108,8 @@ func made() []trace {
 		return skewed.Uint64()
 	})
 	for _, exponent := range []float64{1.1, 0.9, 0.7} {
-		hot := zipf(exponent, 20*madeCapacity)
+		hot := load.Ranks(rand.New(rand.NewPCG(5, 6)), exponent, 20*madeCapacity)
 		add(fmt.Sprintf("skew of %.1f that drifts", exponent), func(i uint64) uint64 { return hot() + i/40 })
 	}
 	return all
-}
-
-// zipf returns a source of keys below n: that of key k is in proportion to 1/(k+1)^exponent. That
-// of math/rand/v2 takes no exponent below 1.
-func zipf(exponent float64, n int) func() uint64 {
-	sums := make([]float64, n)
-	sum := 0.0
-	for k := range sums {
-		sum += math.Pow(float64(k+1), -exponent)
-		sums[k] = sum
-	}
-	r := rand.New(rand.NewPCG(5, 6))
-	return func() uint64 { return uint64(sort.SearchFloat64s(sums, r.Float64()*sum)) }
 }

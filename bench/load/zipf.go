@@ -3,7 +3,7 @@ package load
 import (
 	"math"
 	"math/rand/v2"
-	"slices"
+	"sort"
 )
 
 // Exponent is the exponent of the Zipf distribution of the cases, as in YCSB. Package
@@ -14,27 +14,24 @@ const Exponent = 0.99
 // 1/r^Exponent. Ranks are assigned at random.
 func Zipf(r *rand.Rand, keys, n int) []uint32 {
 	indices := r.Perm(keys)
-	cdf := distribution(keys)
+	rank := Ranks(r, Exponent, keys)
 	drawn := make([]uint32, n)
 	for i := range drawn {
-		rank, _ := slices.BinarySearch(cdf, r.Float64())
-		drawn[i] = uint32(indices[min(rank, keys-1)])
+		drawn[i] = uint32(indices[rank()])
 	}
 	return drawn
 }
 
-// distribution returns, for every rank, the probability of that or a lower one.
-func distribution(keys int) []float64 {
-	cdf := make([]float64, keys)
+// Ranks returns a source of ranks below n: that of rank k is in proportion to 1/(k+1)^exponent. That
+// of math/rand/v2 takes no exponent below 1.
+func Ranks(r *rand.Rand, exponent float64, n int) func() uint64 {
+	sums := make([]float64, n)
 	sum := 0.0
-	for i := range cdf {
-		sum += math.Pow(float64(i+1), -Exponent)
-		cdf[i] = sum
+	for k := range sums {
+		sum += math.Pow(float64(k+1), -exponent)
+		sums[k] = sum
 	}
-	for i := range cdf {
-		cdf[i] /= sum
-	}
-	return cdf
+	return func() uint64 { return uint64(sort.SearchFloat64s(sums, r.Float64()*sum)) }
 }
 
 // Uniform returns n indices below keys, all with the same probability.

@@ -97,18 +97,13 @@ func (p *Part) At(s *Series, distance string) []float64 {
 // Apart returns the distances that the values of a case have to be told apart
 // by. Mixed rounds count only if there are no others.
 func (p *Part) Apart(caseName string) []string {
-	var apart []string
-	for _, d := range []string{Near, Far} {
-		if slices.Contains(p.Distances[caseName], d) {
-			apart = append(apart, d)
-		}
-	}
-	switch {
-	case len(apart) > 0:
-		return apart
-	case len(p.Distances[caseName]) > 0:
-		return []string{Mixed}
-	default:
+	distances := p.Distances[caseName]
+	if len(distances) == 0 {
 		return []string{""}
 	}
+	apart := slices.DeleteFunc([]string{Near, Far}, func(d string) bool { return !slices.Contains(distances, d) })
+	if len(apart) == 0 {
+		return []string{Mixed}
+	}
+	return apart
 }

@@ -40,7 +40,7 @@ func (r *Results) Tables(w io.Writer) error {
 // tables returns the names of the tables: of special cases the name, of others
 // what stands before the operation.
 func (r *Results) tables() []string {
-	return r.unique(func(s Series) string {
+	return r.unique(func(Series) bool { return true }, func(s Series) string {
 		if s.Metric == NsPerOp {
 			return prefix(s.Case)
 		}
@@ -54,11 +54,11 @@ func prefix(name string) string {
 	return strings.Join(parts[:len(parts)-2], "/")
 }
 
-// unique returns what of gives for all series, each once, without "".
-func (r *Results) unique(of func(Series) string) []string {
+// unique returns what of gives for all series in a table, each once.
+func (r *Results) unique(in func(Series) bool, of func(Series) string) []string {
 	var all []string
 	for _, s := range r.Series {
-		if name := of(s); name != "" && !slices.Contains(all, name) {
+		if name := of(s); in(s) && !slices.Contains(all, name) {
 			all = append(all, name)
 		}
 	}
@@ -69,17 +69,9 @@ func (r *Results) unique(of func(Series) string) []string {
 // library.
 func (r *Results) grid(b *strings.Builder, table string) {
 	in := func(s Series) bool { return s.Metric == NsPerOp && prefix(s.Case) == table }
-	pick := func(of func(Series) string) []string {
-		return r.unique(func(s Series) string {
-			if !in(s) {
-				return ""
-			}
-			return of(s)
-		})
-	}
-	libraries := r.ordered(pick(func(s Series) string { return s.Library }))
+	libraries := r.libraries(in)
 	header(b, append([]string{"ns/op"}, libraries...))
-	for _, name := range pick(func(s Series) string { return s.Case }) {
+	for _, name := range r.unique(in, func(s Series) string { return s.Case }) {
 		for _, distance := range r.Apart(name) {
 			row := []string{strings.TrimPrefix(label(name, distance), table+"/")}
 			for _, l := range libraries {
@@ -92,21 +84,14 @@ func (r *Results) grid(b *strings.Builder, table string) {
 
 // special writes the figures of a special case: a row for each library.
 func (r *Results) special(b *strings.Builder, name string) {
-	pick := func(of func(Series) string) []string {
-		return r.unique(func(s Series) string {
-			if s.Case != name {
-				return ""
-			}
-			return of(s)
-		})
-	}
-	metrics := pick(func(s Series) string { return s.Metric })
+	in := func(s Series) bool { return s.Case == name }
+	metrics := r.unique(in, func(s Series) string { return s.Metric })
 	titles := []string{"library"}
 	for _, m := range metrics {
 		titles = append(titles, strings.TrimSuffix(m, " ns"))
 	}
 	header(b, titles)
-	for _, l := range r.ordered(pick(func(s Series) string { return s.Library })) {
+	for _, l := range r.libraries(in) {
 		row := []string{l}
 		for _, m := range metrics {
 			row = append(row, r.cell(name, l, m, ""))
@@ -115,9 +100,10 @@ func (r *Results) special(b *strings.Builder, name string) {
 	}
 }
 
-// ordered returns libraries in the order of all.
-func (r *Results) ordered(libraries []string) []string {
-	return slices.DeleteFunc(slices.Clone(r.Libraries), func(l string) bool { return !slices.Contains(libraries, l) })
+// libraries returns those of a table, in the order of all.
+func (r *Results) libraries(in func(Series) bool) []string {
+	have := r.unique(in, func(s Series) string { return s.Library })
+	return slices.DeleteFunc(slices.Clone(r.Libraries), func(l string) bool { return !slices.Contains(have, l) })
 }
 
 // ratioTable compares Us with another library, round by round.

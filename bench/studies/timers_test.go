@@ -78,16 +78,12 @@ func (r resets) start(c contender, goroutines int) (*timers, []walk) {
 	for i := range r.order {
 		t.set(i, began+r.due(0, 0, i), fire)
 	}
-	return t, r.walks(goroutines, began)
-}
-
-func (r resets) walks(goroutines int, began time.Duration) []walk {
 	walks, n := make([]walk, goroutines), len(r.order)
 	for g := range walks {
 		part := resets{r.name, r.order[g*n/goroutines : (g+1)*n/goroutines], r.shift}
 		walks[g] = walk{resets: part, began: began, round: 1}
 	}
-	return walks
+	return t, walks
 }
 
 // next returns a timer, and when it is to be due.

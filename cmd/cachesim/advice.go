@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -125,10 +126,7 @@ func bestCurve(curve []run) (best []run) {
 // no cache to where the curve stops rising (Satopää, Albrecht, Irwin and
 // Raghavan, "Finding a 'Kneedle' in a Haystack", 2011).
 func kneeOf(points []run) (knee int) {
-	top := 0.0
-	for _, r := range points {
-		top = max(top, r.ratio())
-	}
+	top := slices.MaxFunc(points, func(a, b run) int { return cmp.Compare(a.ratio(), b.ratio()) }).ratio()
 	end := slices.IndexFunc(points, func(r run) bool { return r.ratio() >= top-0.001 })
 	above := math.Inf(-1)
 	for i, r := range points[:end+1] {
@@ -165,11 +163,7 @@ func (l *lab) bisect(below, reaches run, want float64) (run, error) {
 func (l *lab) probe(a *advice, other string) error {
 	of := run{Limit: a.Limit, Unit: a.Unit}.limit()
 	a.Lowest, a.Highest, a.Seeds = a.HitRatio, a.HitRatio, seeds
-	again := make([]limit, seeds-1)
-	for i := range again {
-		again[i] = of
-	}
-	runs, err := l.try([]string{a.Policy}, again)
+	runs, err := l.try([]string{a.Policy}, slices.Repeat([]limit{of}, seeds-1))
 	if err != nil {
 		return err
 	}

@@ -50,7 +50,7 @@ func TestBestCurve(t *testing.T) {
 // studied runs the program and returns what it found.
 func studied(t testing.TB, input string, args ...string) report {
 	t.Helper()
-	status, stdout, stderr := cachesim(input, append(args, "-json")...)
+	status, stdout, stderr := cachesim(input, append([]string{"-json"}, args...)...)
 	var r report
 	if err := json.Unmarshal([]byte(stdout), &r); err != nil || status != 0 {
 		t.Fatalf("status %d: %s (%v)", status, stderr, err)
@@ -58,33 +58,9 @@ func studied(t testing.TB, input string, args ...string) report {
 	return r
 }
 
-// With a loop over 500 hot keys, the advice is a limit just above 500.
-func TestAdviceFindsTheHotSet(t *testing.T) {
-	keys := make([]int, 30_000)
-	for i := range keys {
-		keys[i] = i % 500
-		if i%20 == 0 {
-			keys[i] = 1_000_000 + i // once
-		}
-	}
-	a := studied(t, text(keys), "-policies", "lru").Advice
-	if a.Refused != nil || a.Limit < 490 || a.Limit > 650 {
-		t.Errorf("%+v, want a limit of a little over 500", a)
-	}
-	if a.Seeds != seeds || a.Lowest > a.HitRatio || a.Highest < a.HitRatio || a.Half > a.HitRatio || a.Double < a.HitRatio-0.01 {
-		t.Errorf("%+v", a)
-	}
-}
-
 func TestAdviceIsRefused(t *testing.T) {
-	once := make([]int, 20_000)
-	for i := range once {
-		once[i] = i
-	}
-	short := make([]int, 20_000) // each key six times, in a loop: the limit is nearly all keys
-	for i := range short {
-		short[i] = i % 3300
-	}
+	once := loop(20_000, 20_000)
+	short := loop(20_000, 3300) // each key six times: the limit is nearly all keys
 	for name, test := range map[string]struct {
 		input string
 		args  []string
@@ -102,8 +78,9 @@ func TestAdviceIsRefused(t *testing.T) {
 	}
 }
 
-// With sizes there is advice in bytes too, and too few limits for a curve do not prevent it.
-func TestAdviceInBytes(t *testing.T) {
+// With a loop over 500 hot keys, the advice is a limit just above 500. With sizes there is advice in
+// bytes too, and too few limits for a curve do not prevent it.
+func TestAdviceFindsTheHotSet(t *testing.T) {
 	var b strings.Builder
 	for i := range 30_000 {
 		key := i % 500
@@ -115,11 +92,14 @@ func TestAdviceInBytes(t *testing.T) {
 	args := []string{"-policies", "lru", "-format", "csv", "-key", "1", "-size", "2"}
 	r := studied(t, b.String(), args...)
 	a := r.AdviceInBytes
-	if a == nil || a.Refused != nil || a.Unit != "bytes" || a.Limit < 49_000 || a.Limit > 65_000 || r.Advice.Limit < 490 || r.Advice.Limit > 650 {
+	if a == nil || a.Refused != nil || r.Advice.Refused != nil || a.Unit != "bytes" || a.Limit < 49_000 || a.Limit > 65_000 || r.Advice.Limit < 490 || r.Advice.Limit > 650 {
 		t.Fatalf("in bytes %+v, want a little over 50,000; in entries %+v, want a little over 500", a, r.Advice)
 	}
 	_, stdout, _ := cachesim(b.String(), args...)
 	for _, of := range []advice{r.Advice, *a} {
+		if of.Seeds != seeds || of.Lowest > of.HitRatio || of.Highest < of.HitRatio || of.Half > of.HitRatio || of.Double < of.HitRatio-0.01 {
+			t.Errorf("%+v", of)
+		}
 		if want := "\nAdvice: a limit of " + (row{limit: of.Limit, unit: of.Unit}).name() + " with policy lru"; !strings.Contains(stdout, want) {
 			t.Errorf("%s\nwant %s", stdout, want)
 		}
@@ -150,7 +130,7 @@ func TestWorthOfAPoint(t *testing.T) {
 func TestWhatTTLsCost(t *testing.T) {
 	var b strings.Builder
 	for i, key := range zipf(20_000, 300, 1.3, 4) {
-		b.WriteString(strings.Join([]string{text([]int{key})[:len(text([]int{key}))-1], text([]int{i})}, ","))
+		fmt.Fprintf(&b, "%d,%d\n", key, i)
 	}
 	r := studied(t, b.String(), "-format", "csv", "-key", "1", "-time", "2", "-expire", "20s")
 	if r.CeilingWithoutTTL == nil || r.CeilingWithoutTTL.ratio() < r.Ceiling.ratio()+0.1 {

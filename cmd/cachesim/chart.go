@@ -20,14 +20,9 @@ func (r *report) curves() (all []series) {
 		unit = run.Unit
 	}
 	for _, name := range r.policies() {
-		s := series{name: name}
-		for _, run := range r.Runs {
-			if run.Policy == name && run.Unit == unit {
-				s.points = append(s.points, run)
-			}
-		}
-		if len(s.points) >= 2 {
-			all = append(all, s)
+		other := func(r run) bool { return r.Policy != name || r.Unit != unit }
+		if points := slices.DeleteFunc(slices.Clone(r.Runs), other); len(points) >= 2 {
+			all = append(all, series{name, points})
 		}
 	}
 	return all

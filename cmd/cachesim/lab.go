@@ -1,9 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"runtime"
+	"slices"
 	"sync"
 
 	"github.com/pinwheel-cache/pinwheel/cache"
@@ -82,16 +84,10 @@ func (l *lab) try(policies []string, limits []limit) ([]run, error) {
 	}
 	close(jobs)
 	workers.Wait()
-	kept := runs[:0]
-	for i, err := range errs {
-		switch {
-		case err != nil:
-			return nil, err
-		case runs[i].Policy != "": // MIN has no limits in bytes
-			kept = append(kept, runs[i])
-		}
+	if err := cmp.Or(errs...); err != nil {
+		return nil, err
 	}
-	return kept, nil
+	return slices.DeleteFunc(runs, func(r run) bool { return r.Policy == "" }), nil // MIN has no limits in bytes
 }
 
 // run runs one policy with one limit, except MIN with a limit in bytes: the optimum with
@@ -138,10 +134,7 @@ func (l *lab) replay(t *trace, policy string, of limit) (run, error) {
 			return run{}, err
 		}
 	}
-	r := run{Policy: policy, Limit: of.n, Gets: c.gets, Hits: c.hits, Bytes: c.bytes, BytesInHits: c.bytesInHits}
-	if of.inBytes {
-		r.Unit = "bytes"
-	}
+	r := run{Policy: policy, Limit: of.n, Unit: of.unit(), Gets: c.gets, Hits: c.hits, Bytes: c.bytes, BytesInHits: c.bytesInHits}
 	if t.sampled() {
 		t.scale(&r)
 	}

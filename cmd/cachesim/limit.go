@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -16,6 +17,14 @@ type limit struct {
 }
 
 func (l limit) bytes() bool { return l.inBytes }
+
+// unit returns that of a run: "bytes", or "" for entries.
+func (l limit) unit() string {
+	if l.inBytes {
+		return "bytes"
+	}
+	return ""
+}
 
 // parseLimits reads limits as in "1%,5%,1000,64MB".
 func parseLimits(text string) ([]limit, error) {
@@ -76,15 +85,7 @@ func resolved(limits []limit, keys uint64) []limit {
 		all = append(all, l)
 	}
 	slices.SortFunc(all, func(a, b limit) int {
-		switch {
-		case a.inBytes != b.inBytes:
-			return map[bool]int{false: -1, true: 1}[a.inBytes]
-		case a.n < b.n:
-			return -1
-		case a.n > b.n:
-			return 1
-		}
-		return 0
+		return cmp.Or(cmp.Compare(a.unit(), b.unit()), cmp.Compare(a.n, b.n)) // entries first
 	})
 	return slices.Compact(all)
 }

@@ -29,7 +29,7 @@ func cachesim(input string, args ...string) (status int, stdout, stderr string) 
 func file(t testing.TB, name, content string) string {
 	t.Helper()
 	name = filepath.Join(t.TempDir(), name)
-	must(t, os.WriteFile(name, []byte(content), 0o600))
+	settle.Must(t, os.WriteFile(name, []byte(content), 0o600))
 	return name
 }
 
@@ -54,7 +54,7 @@ func TestJSONContract(t *testing.T) {
 	var answer struct {
 		Runs []map[string]any `json:"runs"`
 	}
-	must(t, json.Unmarshal([]byte(stdout), &answer))
+	settle.Must(t, json.Unmarshal([]byte(stdout), &answer))
 	var want []map[string]any
 	// MIN with one entry keeps key 1, with two also key 2.
 	for i, best := range []int{49, 73, 97} {
@@ -100,23 +100,19 @@ func TestLayouts(t *testing.T) {
 		"regexp":      {all["nginx"], []string{"-regexp", expr}, true, true},
 		"columns":     {all["nginx"], []string{"-format", "csv", "-separator", "space", "-key", "6", "-size", "8"}, false, true},
 	} {
-		status, stdout, stderr := cachesim(test.input, append(test.args, "-json", "-limits", "2", "-policies", "lru,min")...)
-		if status != 0 {
-			t.Errorf("%s: status %d: %s", name, status, stderr)
-			continue
-		}
-		var r report
-		must(t, json.Unmarshal([]byte(stdout), &r))
-		want := summary{Gets: 6, Keys: 3, Once: 1, Half: 1, Most: 3, Working: 2, SampleRate: 1, SampleKeys: 3}
-		if test.sizes {
-			want.Bytes = 600
-		}
-		if test.times {
-			want.Seconds = 5
-		}
-		if r.Input != want || r.Skipped != 0 || r.Runs[0].Hits != 1 || r.Runs[1].Hits != 3 {
-			t.Errorf("%s: got %+v, skipped %d, hits %d and %d\nwant %+v, and 1 and 3", name, r.Input, r.Skipped, r.Runs[0].Hits, r.Runs[1].Hits, want)
-		}
+		t.Run(name, func(t *testing.T) {
+			r := studied(t, test.input, append(test.args, "-limits", "2", "-policies", "lru,min")...)
+			want := summary{Gets: 6, Keys: 3, Once: 1, Half: 1, Most: 3, Working: 2, SampleRate: 1, SampleKeys: 3}
+			if test.sizes {
+				want.Bytes = 600
+			}
+			if test.times {
+				want.Seconds = 5
+			}
+			if r.Input != want || r.Skipped != 0 || r.Runs[0].Hits != 1 || r.Runs[1].Hits != 3 {
+				t.Errorf("got %+v, skipped %d, hits %d and %d\nwant %+v, and 1 and 3", r.Input, r.Skipped, r.Runs[0].Hits, r.Runs[1].Hits, want)
+			}
+		})
 	}
 }
 
@@ -210,12 +206,7 @@ func TestSkippedLinesAreCounted(t *testing.T) {
 // Files are read in order, each in its own format.
 func TestSeveralFiles(t *testing.T) {
 	a, b := file(t, "a", "1\n2\n3"), file(t, "b.gz", zipped("1\n2\n"))
-	status, stdout, stderr := cachesim("3\n", "-json", "-limits", "3", a, b, "-")
-	var r report
-	if err := json.Unmarshal([]byte(stdout), &r); err != nil || status != 0 {
-		t.Fatalf("%v, status %d: %s", err, status, stderr)
-	}
-	if r.Input.Gets != 6 || r.Runs[0].Hits != 3 {
+	if r := studied(t, "3\n", "-limits", "3", a, b, "-"); r.Input.Gets != 6 || r.Runs[0].Hits != 3 {
 		t.Errorf("%+v", r)
 	}
 }
@@ -227,12 +218,4 @@ func text(keys []int) string {
 		fmt.Fprintln(&b, key)
 	}
 	return b.String()
-}
-
-// must ends a test with an error that it did not expect.
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
 }

@@ -16,13 +16,6 @@ func traceOf[K ~int | ~uint32](keys []K) *trace {
 	return t
 }
 
-// spread hashes a number without collisions.
-func spread(n uint64) uint64 {
-	n = (n ^ n>>33) * 0xff51afd7ed558ccd
-	n = (n ^ n>>33) * 0xc4ceb9fe1a85ec53
-	return n ^ n>>33
-}
-
 // bestHits returns the most hits that any cache can have. It tries everything: after each
 // access, to store the key or not, and to evict any entry.
 func bestHits(keys []int, limit int) int {

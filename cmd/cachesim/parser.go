@@ -110,6 +110,11 @@ func hashOf(key []byte) uint64 {
 	for _, b := range key {
 		h = (h ^ uint64(b)) * 1099511628211
 	}
+	return spread(h)
+}
+
+// spread is the end of MurmurHash3. It has no collisions.
+func spread(h uint64) uint64 {
 	h = (h ^ h>>33) * 0xff51afd7ed558ccd
 	h = (h ^ h>>33) * 0xc4ceb9fe1a85ec53
 	return h ^ h>>33

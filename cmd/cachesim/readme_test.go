@@ -4,12 +4,14 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"github.com/pinwheel-cache/pinwheel/internal/settle"
 )
 
 // TestReadme runs the commands of the README and compares their output.
 func TestReadme(t *testing.T) {
 	readme, err := os.ReadFile("README.md")
-	must(t, err)
+	settle.Must(t, err)
 	t.Chdir("testdata")
 	blocks := strings.Split(string(readme), "```console\n$ cachesim ")[1:]
 	if len(blocks) < 2 {

@@ -81,15 +81,14 @@ const agreement = 0.02
 // check replays the recording with the policy and limit that the cache had.
 func (l *lab) check(r *recordingInfo) (*check, error) {
 	first, last, h := r.end.First, r.end.Last, r.header
-	c := &check{
-		Cache: h.Cache, Policy: h.Policy, Limit: uint64(h.Limit), OneIn: h.OneIn, Lost: r.end.Lost,
-		Moved:    first.Limit != last.Limit,
-		Counters: part(last.Hits-first.Hits, r.gets()),
-	}
 	of := limit{n: uint64(h.Limit)}
 	if h.MaxWeight > 0 {
-		c.Limit, c.Unit = h.MaxWeight, "bytes"
 		of = limit{n: h.MaxWeight, inBytes: true}
+	}
+	c := &check{
+		Cache: h.Cache, Policy: h.Policy, Limit: of.n, Unit: of.unit(), OneIn: h.OneIn, Lost: r.end.Lost,
+		Moved:    first.Limit != last.Limit,
+		Counters: part(last.Hits-first.Hits, r.gets()),
 	}
 	all, counted := l.trace.recordedHits()
 	l.trace.scale(&all)

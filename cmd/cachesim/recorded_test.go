@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/pinwheel-cache/pinwheel/internal/recording"
+	"github.com/pinwheel-cache/pinwheel/internal/settle"
 )
 
 // recordingOf returns a recording of accesses to a cache, one key in one.
@@ -24,7 +25,7 @@ func recordingOf(t testing.TB, h recording.Header, all []recording.Access, count
 		c, counters = counters[0], counters[1:]
 		return c
 	})
-	must(t, err)
+	settle.Must(t, err)
 	return out.String()
 }
 

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -51,20 +52,12 @@ func worthOfPoint(rate float64, latency time.Duration, in summary) worth {
 // text returns the report for a terminal.
 func (r *report) text() string {
 	var b strings.Builder
-	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
-	for _, l := range r.about() {
-		line("%s", l)
-	}
-	line("")
+	fmt.Fprintf(&b, "%s\n\n", strings.Join(r.about(), "\n"))
 	r.writeTable(&b)
 	if chart := terminalChart(r); chart != "" {
-		line("")
-		b.WriteString(chart)
+		b.WriteString("\n" + chart)
 	}
-	line("")
-	for _, l := range r.advised() {
-		line("%s", l)
-	}
+	fmt.Fprintf(&b, "\n%s\n", strings.Join(r.advised(), "\n"))
 	return b.String()
 }
 
@@ -128,10 +121,8 @@ func (r *report) rows() (rows []row) {
 
 // policies returns the policies of the runs, in the order of the flag.
 func (r *report) policies() (names []string) {
-	seen := map[string]bool{}
 	for _, run := range r.Runs {
-		if !seen[run.Policy] {
-			seen[run.Policy] = true
+		if !slices.Contains(names, run.Policy) {
 			names = append(names, run.Policy)
 		}
 	}

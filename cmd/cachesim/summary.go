@@ -48,7 +48,8 @@ func summarize(t *trace) summary {
 		bytes += uint64(sizes[id])
 	}
 	s.Once, s.Bytes = whole(once), whole(bytes)
-	s.Half, s.Most = whole(hottest(gets, 0.5)), whole(hottest(gets, 0.9))
+	slices.Sort(gets)
+	s.Half, s.Most = whole(hottest(gets, 0.5*float64(t.kept))), whole(hottest(gets, 0.9*float64(t.kept)))
 	if t.at != nil {
 		s.Seconds = (t.at[len(t.at)-1] - t.at[0]).Seconds()
 	}
@@ -81,16 +82,10 @@ func workingSet(t *trace, last []uint32) (most uint64) {
 	return most
 }
 
-// hottest returns the number of the hottest keys that have a share of all gets.
-func hottest(gets []uint32, part float64) (keys uint64) {
-	sorted := slices.Clone(gets)
-	slices.SortFunc(sorted, func(a, b uint32) int { return int(int64(b) - int64(a)) })
-	all := 0.0
-	for _, n := range sorted {
-		all += float64(n)
-	}
-	left := all * part
-	for _, n := range sorted {
+// hottest returns the number of the hottest keys that have so many gets. sorted has the gets of each
+// key.
+func hottest(sorted []uint32, left float64) (keys uint64) {
+	for _, n := range slices.Backward(sorted) {
 		if left <= 0 {
 			break
 		}

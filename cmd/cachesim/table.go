@@ -96,24 +96,20 @@ func splitCells(cells [][]byte, line []byte, separator byte) [][]byte {
 		if separator == ' ' {
 			line = bytes.TrimLeft(line, " ")
 		}
-		if len(line) > 0 && line[0] == '"' {
-			cell, rest := unquote(line[1:])
-			cells = append(cells, cell)
-			line = rest
-		} else {
-			end := bytes.IndexByte(line, separator)
-			if end < 0 {
-				return append(cells, line)
-			}
-			cells = append(cells, line[:end])
-			line = line[end+1:]
-			continue
+		var cell []byte
+		quoted := len(line) > 0 && line[0] == '"'
+		if quoted {
+			cell, line = unquote(line[1:])
 		}
-		end := bytes.IndexByte(line, separator)
-		if end < 0 {
+		before, after, more := bytes.Cut(line, []byte{separator})
+		if !quoted {
+			cell = before
+		}
+		cells = append(cells, cell)
+		if !more {
 			return cells
 		}
-		line = line[end+1:]
+		line = after
 	}
 }
 

@@ -82,6 +82,13 @@ func (t *trace) add(a access) {
 	if a.op.get() {
 		t.total++
 	}
+	t.keep(a)
+	for t.below > 1 && (len(t.ids) > t.maxAccesses || len(t.hashes) > t.maxKeys) {
+		t.halve()
+	}
+}
+
+func (t *trace) keep(a access) {
 	if a.op != opClear && a.key>>32 >= t.below {
 		return
 	}
@@ -99,9 +106,6 @@ func (t *trace) add(a access) {
 	t.at = put(t.at, n, a.at)
 	t.ttls = put(t.ttls, n, a.ttl)
 	t.sizes = put(t.sizes, n, a.size)
-	for t.below > 1 && (len(t.ids) > t.maxAccesses || len(t.hashes) > t.maxKeys) {
-		t.halve()
-	}
 }
 
 func (t *trace) idOf(hash uint64) uint32 {
@@ -117,43 +121,14 @@ func (t *trace) idOf(hash uint64) uint32 {
 // halve drops half of the keys, by their hashes.
 func (t *trace) halve() {
 	t.below /= 2
-	const dropped = ^uint32(0)
-	renumbered := make([]uint32, len(t.hashes))
-	kept := t.hashes[:0]
-	for id, hash := range t.hashes {
-		if hash>>32 < t.below {
-			renumbered[id] = uint32(len(kept))
-			t.byHash[hash] = renumbered[id]
-			kept = append(kept, hash)
-		} else {
-			renumbered[id] = dropped
-			delete(t.byHash, hash)
-		}
+	all := *t // is read in its arrays, ahead of what is written
+	t.ids, t.ops, t.hits = t.ids[:0], t.ops[:0], t.hits[:0]
+	t.at, t.ttls, t.sizes = t.at[:0], t.ttls[:0], t.sizes[:0]
+	t.hashes, t.kept = nil, 0
+	clear(t.byHash)
+	for i := range all.ids {
+		t.keep(all.access(i))
 	}
-	t.hashes = kept
-	t.kept = 0
-	n := 0
-	for i, id := range t.ids {
-		op := at(t.ops, i)
-		if op != opClear {
-			if id = renumbered[id]; id == dropped {
-				continue
-			}
-		}
-		if op.get() {
-			t.kept++
-		}
-		t.ids[n] = id
-		set(t.ops, n, op)
-		set(t.hits, n, at(t.hits, i))
-		set(t.at, n, at(t.at, i))
-		set(t.ttls, n, at(t.ttls, i))
-		set(t.sizes, n, at(t.sizes, i))
-		n++
-	}
-	t.ids = t.ids[:n]
-	t.ops, t.hits = cut(t.ops, n), cut(t.hits, n)
-	t.at, t.ttls, t.sizes = cut(t.at, n), cut(t.ttls, n), cut(t.sizes, n)
 }
 
 // access returns access i. A clear has no key.
@@ -206,18 +181,4 @@ func at[T any](column []T, i int) (v T) {
 		v = column[i]
 	}
 	return v
-}
-
-// set changes element i of a column, all of which are zero if it is nil.
-func set[T any](column []T, i int, v T) {
-	if column != nil {
-		column[i] = v
-	}
-}
-
-func cut[T any](column []T, n int) []T {
-	if column == nil {
-		return nil
-	}
-	return column[:n]
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/pinwheel-cache/pinwheel/internal/settle"
 	"pgregory.net/rapid"
 )
 
@@ -79,9 +80,9 @@ func TestSampleAgainstAll(t *testing.T) {
 		for _, policy := range []string{"lru", "adaptive", clairvoyant} {
 			for _, n := range []uint64{4000, 8000, 16_000, 32_000} {
 				want, err := newLab(whole).run(policy, limit{n: n})
-				must(t, err)
+				settle.Must(t, err)
 				got, err := newLab(sample).run(policy, limit{n: n})
-				must(t, err)
+				settle.Must(t, err)
 				off := math.Abs(got.ratio() - want.ratio())
 				t.Logf("skew %v, %s, %d: sample %.4f ± %.4f, all %.4f", skew, policy, n, got.ratio(), got.Error, want.ratio())
 				worst = max(worst, off)

@@ -28,9 +28,7 @@ func TestReadersLookAgain(t *testing.T) {
 	} else {
 		l.RUnlock(r)
 	}
-	for range windowWrites {
-		l.writeOnce()
-	}
+	l.turnOff()
 	r := l.rlock()
 	if r != nil {
 		t.Error("a reader takes a stripe though the bias is off")
@@ -119,21 +117,17 @@ func TestWidenWhileItIsUsed(t *testing.T) {
 	for range 5 {
 		g := newGuarded(t)
 		const rounds, reads = 100, 20
-		var wg sync.WaitGroup
-		for id := range crowd() {
-			wg.Go(func() {
-				for k := range rounds {
-					for n := range reads {
-						g.read(hit, n == 0)
-					}
-					g.write(false)
-					if id == 0 && k == rounds/3 {
-						g.widen(maxStripes)
-					}
+		inCrowd(func(id int) {
+			for k := range rounds {
+				for n := range reads {
+					g.read(hit, n == 0)
 				}
-			})
-		}
-		wg.Wait()
+				g.write(false)
+				if id == 0 && k == rounds/3 {
+					g.widen(maxStripes)
+				}
+			}
+		})
 		g.check(crowd()*rounds, uint64(crowd()*rounds*reads), 0)
 		if len(g.wide) != maxStripes {
 			t.Fatalf("%d more stripes", len(g.wide))

@@ -13,6 +13,13 @@ func (l *Lock) writeOnce() {
 	l.Unlock()
 }
 
+// turnOff ends the bias by a window of writes.
+func (l *Lock) turnOff() {
+	for range windowWrites {
+		l.writeOnce()
+	}
+}
+
 // biased reports whether the bias is on.
 func (l *Lock) biased() bool { return l.bias.Load() > away }
 
@@ -109,10 +116,8 @@ func TestCountsFold(t *testing.T) {
 func TestWriterWaitsForReaders(t *testing.T) {
 	for _, biased := range []bool{true, false} {
 		l := newLock(2)
-		for range windowWrites {
-			if !biased {
-				l.writeOnce()
-			}
+		if !biased {
+			l.turnOff()
 		}
 		r := l.RLock()
 		if (r != nil) != biased {
@@ -172,9 +177,7 @@ func TestBiasLearns(t *testing.T) {
 	if !l.biased() {
 		t.Error("not biased after a window of reads")
 	}
-	for range windowWrites {
-		l.writeOnce()
-	}
+	l.turnOff()
 	if l.biased() {
 		t.Error("biased after a window of writes")
 	}

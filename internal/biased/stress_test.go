@@ -86,26 +86,31 @@ func (g *guarded) check(writes int, hits, misses uint64) {
 // crowd is more goroutines than can run at once.
 func crowd() int { return 4*runtime.GOMAXPROCS(0) + 3 }
 
+// inCrowd calls f in a crowd of goroutines, and returns when all have ended.
+func inCrowd(f func(id int)) {
+	var wg sync.WaitGroup
+	for id := range crowd() {
+		wg.Go(func() { f(id) })
+	}
+	wg.Wait()
+}
+
 // TestStressSleepingWriters preempts readers while they are inside, so writers wait longer than
 // they spin, sleep, and are woken: by the last reader that leaves a stripe, or by one that found
 // the bias gone.
 func TestStressSleepingWriters(t *testing.T) {
 	g := newGuarded(t)
 	const rounds, reads = 3000, 9 // enough reads for the bias to outlast a write
-	var wg sync.WaitGroup
-	for range crowd() {
-		wg.Go(func() {
-			for k := range rounds {
-				for range reads {
-					g.read(hit, true)
-					g.read(miss, true)
-				}
-				g.read(noCount, true)
-				g.write(k%2 == 0)
+	inCrowd(func(int) {
+		for k := range rounds {
+			for range reads {
+				g.read(hit, true)
+				g.read(miss, true)
 			}
-		})
-	}
-	wg.Wait()
+			g.read(noCount, true)
+			g.write(k%2 == 0)
+		}
+	})
 	n := crowd() * rounds
 	g.check(n, uint64(n*reads), uint64(n*reads))
 	if g.sleeps == 0 {
@@ -118,21 +123,17 @@ func TestStressSleepingWriters(t *testing.T) {
 func TestStressBiasComesAndGoes(t *testing.T) {
 	g := newGuarded(t)
 	const phases, rounds = 200, 200
-	var wg sync.WaitGroup
-	for id := range crowd() {
-		wg.Go(func() {
-			for phase := range phases {
-				for k := range rounds {
-					if phase%2 == 0 && k%25 != 0 || phase%2 == 1 && k%2 == 0 {
-						g.read(hit, (id+k)%16 == 0)
-					} else {
-						g.write(false)
-					}
+	inCrowd(func(id int) {
+		for phase := range phases {
+			for k := range rounds {
+				if phase%2 == 0 && k%25 != 0 || phase%2 == 1 && k%2 == 0 {
+					g.read(hit, (id+k)%16 == 0)
+				} else {
+					g.write(false)
 				}
 			}
-		})
-	}
-	wg.Wait()
+		}
+	})
 	reads, writes := phases/2*(rounds-rounds/25+rounds/2), phases/2*(rounds/25+rounds/2)
 	g.check(crowd()*writes, uint64(crowd()*reads), 0)
 }

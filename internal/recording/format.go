@@ -152,30 +152,23 @@ func cutAccess(b []byte) (a Access, delay uint64, rest []byte, err error) {
 	if a.Op < Get || a.Op > Clear || what&^(opMask|hitBit|weightBit|ttlBit) != 0 || a.Hit && a.Op != Get {
 		return a, 0, nil, fmt.Errorf("0x%02x is no access", what)
 	}
-	b = b[1:]
-	if delay, b, err = cutUvarint(b, longestTime); err != nil {
-		return a, 0, nil, err
-	}
-	if a.Op != Clear {
+	delay, b, err = cutUvarint(b[1:], longestTime)
+	if a.Op != Clear && err == nil {
 		if len(b) < 8 {
 			return a, 0, nil, errShort
 		}
 		a.Key, b = binary.LittleEndian.Uint64(b), b[8:]
 	}
 	var n uint64
-	if what&weightBit != 0 {
-		if n, b, err = cutUvarint(b, 1<<32-1); err != nil {
-			return a, 0, nil, err
-		}
+	if what&weightBit != 0 && err == nil {
+		n, b, err = cutUvarint(b, 1<<32-1)
 		a.Weight = uint32(n)
 	}
-	if what&ttlBit != 0 {
-		if n, b, err = cutUvarint(b, longestTTL); err != nil {
-			return a, 0, nil, err
-		}
+	if what&ttlBit != 0 && err == nil {
+		n, b, err = cutUvarint(b, longestTTL)
 		a.TTL = time.Duration(n) * time.Millisecond
 	}
-	return a, delay, b, nil
+	return a, delay, b, err
 }
 
 const (

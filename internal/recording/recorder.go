@@ -111,11 +111,7 @@ func (r *Recorder) Run(ctx context.Context, w io.Writer, h Header, counters func
 	defer r.end()
 	h.Start = r.start
 	first := counters()
-	head, err := json.Marshal(h)
-	if err != nil {
-		return err
-	}
-	if _, err := w.Write(appendBlock([]byte(Magic), kindHeader, head)); err != nil {
+	if err := writeJSON(w, Magic, kindHeader, h); err != nil {
 		return err
 	}
 	if err := r.writeUntil(ctx, w); err != nil {
@@ -126,11 +122,15 @@ func (r *Recorder) Run(ctx context.Context, w io.Writer, h Header, counters func
 	if err := r.flush(w); err != nil {
 		return err
 	}
-	tail, err := json.Marshal(end)
-	if err != nil {
-		return err
+	return writeJSON(w, "", kindEnd, end)
+}
+
+// writeJSON writes a block after what comes before it, in one call.
+func writeJSON(w io.Writer, before string, kind byte, v any) error {
+	payload, err := json.Marshal(v)
+	if err == nil {
+		_, err = w.Write(appendBlock([]byte(before), kind, payload))
 	}
-	_, err = w.Write(appendBlock(nil, kindEnd, tail))
 	return err
 }
 

@@ -95,10 +95,11 @@ func (r *Reader) Next() (Entry, []byte, error) {
 		sum := crc32.Update(sumOfNumber(&r.number, r.records), castagnoli, length)
 		err = r.checksum(crc32.Update(sum, castagnoli, r.body))
 	}
-	if err != nil {
-		return Entry{}, nil, r.damaged("in entry "+fmt.Sprint(r.records+1), err)
+	var e Entry
+	var payload []byte
+	if err == nil {
+		e, payload, err = parseEntry(r.body)
 	}
-	e, payload, err := parseEntry(r.body)
 	if err != nil {
 		return Entry{}, nil, r.damaged("in entry "+fmt.Sprint(r.records+1), err)
 	}

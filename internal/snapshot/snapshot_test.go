@@ -9,6 +9,7 @@ import (
 	"testing"
 	"testing/iotest"
 
+	"github.com/pinwheel-cache/pinwheel/internal/settle"
 	"pgregory.net/rapid"
 )
 
@@ -20,16 +21,11 @@ type record struct {
 // write returns a snapshot of records.
 func write(t rapid.TB, h Header, records []record) []byte {
 	var file bytes.Buffer
-	w, err := NewWriter(&file, h)
-	if err != nil {
-		t.Fatal(err)
-	}
+	w, _ := NewWriter(&file, h) // Close returns its error, and those of Write
 	var body []byte
 	for _, r := range records {
 		body = append(r.Append(body[:0]), r.payload...)
-		if err := w.Write(body); err != nil {
-			t.Fatal(err)
-		}
+		_ = w.Write(body)
 	}
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
@@ -198,12 +194,7 @@ func (w brokenWriter) Write([]byte) (int, error) { return 0, w.err }
 func TestUnknownFlags(t *testing.T) {
 	var file bytes.Buffer
 	w, err := NewWriter(&file, Header{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := errors.Join(w.Write([]byte{knownFlags + 1}), w.Close()); err != nil {
-		t.Fatal(err)
-	}
+	settle.Must(t, errors.Join(err, w.Write([]byte{knownFlags + 1}), w.Close()))
 	if _, got, err := read(&file); !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), "flags 0x10") {
 		t.Errorf("%v, %v", got, err)
 	}
@@ -214,9 +205,7 @@ func TestLengthWithoutBytes(t *testing.T) {
 	file := write(t, Header{}, nil)
 	file = append(file[:len(file)-6], 0xff, 0xff, 0xff, 0xff, 0x03) // claims that 1<<30 - 1 bytes follow
 	r, err := NewReader(bytes.NewReader(file))
-	if err != nil {
-		t.Fatal(err)
-	}
+	settle.Must(t, err)
 	if _, _, err := r.Next(); !errors.Is(err, ErrDamaged) || r.buffer.Cap() > 1<<16 {
 		t.Errorf("%v, with %d bytes made ready", err, r.buffer.Cap())
 	}
@@ -225,9 +214,7 @@ func TestLengthWithoutBytes(t *testing.T) {
 // TestTooLongAnEntry is an error when it is written, not when it is read.
 func TestTooLongAnEntry(t *testing.T) {
 	w, err := NewWriter(io.Discard, Header{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	settle.Must(t, err)
 	if err := w.Write(make([]byte, MaxRecord+1)); err == nil {
 		t.Error("no error")
 	}
