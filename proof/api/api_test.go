@@ -14,6 +14,8 @@ import (
 	"testing"
 
 	"golang.org/x/tools/go/packages"
+
+	"github.com/pinwheel-cache/pinwheel/internal/settle"
 )
 
 var update = flag.Bool("update", false, "write the listings anew")
@@ -42,15 +44,11 @@ func TestListings(t *testing.T) {
 			t.Parallel()
 			got, path := listing(t, filepath.Join("../..", folder)), filepath.Join("../../docs/api", file)
 			if *update {
-				if err := os.WriteFile(path, []byte(strings.Join(got, "\n")+"\n"), 0o644); err != nil {
-					t.Fatal(err)
-				}
+				settle.Must(t, os.WriteFile(path, []byte(strings.Join(got, "\n")+"\n"), 0o644))
 				return
 			}
 			text, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
+			settle.Must(t, err)
 			want := strings.Split(strings.TrimSpace(string(text)), "\n")
 			for _, problem := range differences(got, want) {
 				t.Errorf("%s; if that is meant: go test -C proof ./api -update", problem)
@@ -108,9 +106,7 @@ func TestDifferencesAreSeen(t *testing.T) {
 func listing(t *testing.T, module string) (lines []string) {
 	t.Helper()
 	all, err := packages.Load(&packages.Config{Mode: packages.NeedName | packages.NeedTypes | packages.NeedModule, Dir: module}, "./...")
-	if err != nil {
-		t.Fatal(err)
-	}
+	settle.Must(t, err)
 	for _, p := range all {
 		for _, err := range p.Errors {
 			t.Fatal(err)

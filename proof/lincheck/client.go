@@ -151,6 +151,18 @@ type failure int64
 
 func (f failure) Error() string { return fmt.Sprintf("fetch failed: %d", int64(f)) }
 
+// got returns the result of a Take as the model has it: Torn for an error that is not ours.
+func got(value int64, err error) int64 {
+	var f failure
+	switch {
+	case err == nil:
+		return value
+	case errors.As(err, &f):
+		return int64(f)
+	}
+	return Torn
+}
+
 // take records a Take as one operation, or if it fetched as two: its result is that of the
 // fetch.
 func (c *client) take(op Op) {
@@ -166,14 +178,7 @@ func (c *client) take(op Op) {
 		return value, err
 	})
 	op.Return = c.now()
-	op.Got = value
-	if err != nil {
-		op.Got = Torn // unless it is an error of ours
-		var f failure
-		if errors.As(err, &f) {
-			op.Got = int64(f)
-		}
-	}
+	op.Got = got(value, err)
 	if len(ends) == 0 {
 		c.ops = append(c.ops, op)
 	}

@@ -2,7 +2,6 @@ package lincheck
 
 import (
 	"cmp"
-	"errors"
 	"math/rand/v2"
 	"runtime"
 	"slices"
@@ -26,14 +25,7 @@ func (c *client) takeDetached(op Op) {
 	began := op // fetch may read it later
 	value, err := c.subject.Take(op.Key, func() (int64, error) { return c.aside.fetch(began) })
 	op.Return = c.now()
-	op.Got = value
-	if err != nil {
-		op.Got = Torn // unless it is an error of ours
-		var f failure
-		if errors.As(err, &f) {
-			op.Got = int64(f)
-		}
-	}
+	op.Got = got(value, err)
 	c.ops = append(c.ops, op)
 }
 

@@ -22,9 +22,6 @@ type edit struct {
 // edit returns what the mutation changes. It is an error if the function does not have the text
 // exactly once: then the list no longer says what is meant.
 func (m mutation) edit(root string) (edit, error) {
-	if m.made != nil {
-		return *m.made, nil
-	}
 	dir := filepath.Join(root, m.folder)
 	pkg, err := build.ImportDir(dir, 0) // its files by name and build tags
 	if err != nil {

@@ -13,7 +13,6 @@ type mutation struct {
 	function string // as Name or Type.Name
 	old, new string // a part of one of its lines, which it has once; an empty new removes it
 	test     test   // that must notice it
-	made     *edit  // by an operator; nil if it is in the list
 }
 
 // A test says which tests of a package to run.

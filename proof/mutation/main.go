@@ -2,14 +2,10 @@
 // time, and runs the test that must notice each.
 //
 //	go run ./mutation [-only regexp] [-all] [-count n] [-v]
-//	go run ./mutation -since origin/main [-only regexp] [-v]
 //
-// The mistakes that encode a thought are in list.txt. With -since, operators make the common
-// ones, in the lines that are new since a revision: the least that a change has to be proven
-// against. Some change nothing that is promised, and survive rightly. The go command gets a
-// mutation as an overlay, so that the files themselves are never touched. The exit status is 1 if
-// a mutation survived, does not apply, because its function does not have the text exactly once,
-// or, in the list, does not compile.
+// The list is list.txt. The go command gets a mutation as an overlay, so that the files themselves
+// are never touched. The exit status is 1 if a mutation survived, does not compile, or does not
+// apply, because its function does not have the text exactly once.
 package main
 
 import (
@@ -35,10 +31,9 @@ func main() {
 	all := flag.Bool("all", false, "run all tests of the package, not only the one that is named")
 	count := flag.Int("count", 1, "run the test `n` times, each of which has to notice")
 	verbose := flag.Bool("v", false, "show what the tests said")
-	since := flag.String("since", "", "try the mutations that operators make in lines that are new since this `revision`, committed or not")
 	flag.Parse()
 
-	ok, err := mutate(*only, *since, &bench{all: *all, times: *count}, *verbose)
+	ok, err := mutate(*only, &bench{all: *all, times: *count}, *verbose)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "mutation:", err)
 	}
@@ -49,14 +44,11 @@ func main() {
 
 // mutate tries the mutations that match only, in this repository. It reports whether all were
 // killed.
-func mutate(only, since string, b *bench, verbose bool) (ok bool, err error) {
+func mutate(only string, b *bench, verbose bool) (ok bool, err error) {
 	if b.root, err = repository(); err != nil {
 		return false, err
 	}
 	all, err := parse(list)
-	if since != "" {
-		all, err = madeSince(b.root, since)
-	}
 	if err != nil {
 		return false, err
 	}
@@ -77,7 +69,7 @@ func mutate(only, since string, b *bench, verbose bool) (ok bool, err error) {
 	count := tryAll(os.Stdout, b, mutations, verbose)
 	fmt.Printf("%d mutations: %d killed, %d hung, %d survived, %d do not compile, %d do not apply, %.0f s\n",
 		len(mutations), count[killed], count[hung], count[survived], count[doesNotBuild], count[doesNotApply], time.Since(began).Seconds())
-	return count[survived]+count[doesNotApply] == 0 && (since != "" || count[doesNotBuild] == 0), nil
+	return count[survived]+count[doesNotBuild]+count[doesNotApply] == 0, nil
 }
 
 func selected(all []mutation, only string) ([]mutation, error) {
@@ -119,7 +111,7 @@ func tryAll(w io.Writer, b *bench, mutations []mutation, verbose bool) map[verdi
 			defer mu.Unlock()
 			count[v]++
 			fmt.Fprintf(w, "%-16s %5.1f s  %s %s: %s\n", v, time.Since(began).Seconds(), m.folder, m.function, m.name)
-			if verbose || v == survived || v == doesNotApply || v == doesNotBuild && m.made == nil {
+			if verbose || v == survived || v == doesNotApply || v == doesNotBuild {
 				fmt.Fprintf(w, "\t- %s\n\t+ %s\n\t%s %s\n%s\n", m.old, m.new, m.test.pkg, m.test.run, output)
 			}
 		})

@@ -6,22 +6,18 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/pinwheel-cache/pinwheel/internal/settle"
 )
 
 // TestVerdicts tries the mutations of a small module, one for each verdict.
 func TestVerdicts(t *testing.T) {
 	fixture, err := os.ReadFile("testdata/fixture.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
+	settle.Must(t, err)
 	mutations, err := parse(string(fixture))
-	if err != nil {
-		t.Fatal(err)
-	}
+	settle.Must(t, err)
 	b := fixtureBench(t)
-	if err := b.prove(mutations); err != nil {
-		t.Fatal(err)
-	}
+	settle.Must(t, b.prove(mutations))
 	want := []verdict{killed, survived, hung, doesNotBuild, doesNotApply, doesNotApply}
 	for i, m := range mutations {
 		if got, output := b.try(m); got != want[i] {
@@ -37,12 +33,8 @@ func TestVerdicts(t *testing.T) {
 
 func fixtureBench(t *testing.T) *bench {
 	root := t.TempDir() // it is a module of its own, and no module of the repository
-	if err := os.CopyFS(root, os.DirFS("testdata/fixture")); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(root, "go.mod"), []byte("module fixture\n\ngo 1.25.0\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	settle.Must(t, os.CopyFS(root, os.DirFS("testdata/fixture")))
+	settle.Must(t, os.WriteFile(filepath.Join(root, "go.mod"), []byte("module fixture\n\ngo 1.25.0\n"), 0o600))
 	return &bench{root: root, scratch: t.TempDir(), times: 1}
 }
 
@@ -92,9 +84,7 @@ func TestParseRefuses(t *testing.T) {
 // TestListApplies: every text of the list is in its function, exactly once.
 func TestListApplies(t *testing.T) {
 	mutations, err := parse(list)
-	if err != nil {
-		t.Fatal(err)
-	}
+	settle.Must(t, err)
 	for _, m := range mutations {
 		if _, err := m.edit("../.."); err != nil {
 			t.Errorf("%s: %v", m.name, err)

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/pinwheel-cache/pinwheel/internal/settle"
 )
 
 // leaks checks the goroutines and the memory in use at each rest.
@@ -54,11 +56,7 @@ func (l *leaks) check(empty bool, patience time.Duration) error {
 	if !empty {
 		return nil
 	}
-	runtime.GC()
-	runtime.GC() // for what the first one has only found
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	heap := float64(m.HeapAlloc)
+	heap := float64(settle.Heap())
 	l.rests = append(l.rests, sample{time.Since(l.began).Seconds(), heap})
 	if first := l.rests[0].heap; heap > 1.5*first+16<<20 {
 		return fmt.Errorf("%.0f bytes are in use with all caches empty, %.0f at the first rest", heap, first)

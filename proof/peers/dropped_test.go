@@ -16,6 +16,7 @@ import (
 	"github.com/zeromicro/go-zero/core/logx"
 
 	"github.com/pinwheel-cache/pinwheel/cache"
+	"github.com/pinwheel-cache/pinwheel/internal/settle"
 )
 
 // A large value is one that the allocator does not put beside others.
@@ -52,24 +53,18 @@ func TestDropped(t *testing.T) {
 		}},
 		"go-zero": {false, func(t *testing.T, value *large) {
 			c, err := collection.NewCache(time.Hour)
-			if err != nil {
-				t.Fatal(err)
-			}
+			settle.Must(t, err)
 			c.Set("k", value)
 		}},
 		"theine": {false, func(t *testing.T, value *large) {
 			c, err := theine.NewBuilder[string, *large](1000).Build()
-			if err != nil {
-				t.Fatal(err)
-			}
+			settle.Must(t, err)
 			c.Set("k", value, 1)
 			c.Wait()
 		}},
 		"ristretto": {false, func(t *testing.T, value *large) {
 			c, err := ristretto.NewCache(&ristretto.Config[string, *large]{NumCounters: 1000, MaxCost: 100, BufferItems: 64, IgnoreInternalCost: true})
-			if err != nil {
-				t.Fatal(err)
-			}
+			settle.Must(t, err)
 			c.Set("k", value, 1)
 			c.Wait()
 		}},

@@ -18,6 +18,7 @@ import (
 	"golang.org/x/sync/singleflight"
 
 	"github.com/pinwheel-cache/pinwheel/cache"
+	"github.com/pinwheel-cache/pinwheel/internal/settle"
 )
 
 // A loader is a cache that loads, by the operations on one key.
@@ -48,9 +49,7 @@ var loaders = map[string]func(t *testing.T) loader{
 	"go-zero": func(t *testing.T) loader {
 		logx.Disable() // its statistics, every minute
 		c, err := collection.NewCache(time.Hour)
-		if err != nil {
-			t.Fatal(err)
-		}
+		settle.Must(t, err)
 		return loader{
 			take: func(fetch func() int) int {
 				v, _ := c.Take("k", func() (any, error) { return fetch(), nil })
@@ -223,9 +222,7 @@ func TestTakeAfterDel(t *testing.T) {
 // Shows: theine keeps the old deadline, so the Set is lost.
 func TestTheineKeepsDeadline(t *testing.T) {
 	c, err := theine.NewBuilder[int, int](1000).Build()
-	if err != nil {
-		t.Fatal(err)
-	}
+	settle.Must(t, err)
 	defer c.Close()
 	// Once a second theine removes what has expired. If that happens now, the Set is kept.
 	for range 10 {

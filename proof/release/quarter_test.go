@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/pinwheel-cache/pinwheel/internal/settle"
 	"github.com/pinwheel-cache/pinwheel/near/redis/redistest"
 )
 
@@ -95,9 +96,7 @@ var blocks = regexp.MustCompile("(?ms)^```(go|sh)\n(.*?)^```")
 func sectionOf(t *testing.T, page, heading string) string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("../..", page))
-	if err != nil {
-		t.Fatal(err)
-	}
+	settle.Must(t, err)
 	_, section, ok := strings.Cut(string(text), "\n## "+heading+"\n")
 	if !ok {
 		t.Fatalf("%s has no heading %q", page, heading)
@@ -110,9 +109,7 @@ func sectionOf(t *testing.T, page, heading string) string {
 func (u user) writeProgram(t *testing.T, text string) {
 	t.Helper()
 	name, _, _ := strings.Cut(strings.TrimPrefix(text, "// "), "\n")
-	if err := os.MkdirAll(filepath.Dir(filepath.Join(u.dir, name)), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	settle.Must(t, os.MkdirAll(filepath.Dir(filepath.Join(u.dir, name)), 0o700))
 	u.write(t, name, text)
 }
 
@@ -133,9 +130,7 @@ func (u user) bashWithoutProgram(ctx context.Context, t *testing.T, commands str
 func (u user) bash(ctx context.Context, t *testing.T, commands string) string {
 	t.Helper()
 	out, err := os.CreateTemp(t.TempDir(), "") // not a pipe: a server that goes on would hold it
-	if err != nil {
-		t.Fatal(err)
-	}
+	settle.Must(t, err)
 	defer out.Close()
 	cmd := exec.CommandContext(ctx, "bash", "-euo", "pipefail", "-c", commands)
 	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = u.dir, u.env, out, out
@@ -155,9 +150,7 @@ func (u user) bash(ctx context.Context, t *testing.T, commands string) string {
 func freeAddr(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	settle.Must(t, err)
 	defer l.Close()
 	return l.Addr().String()
 }

@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/pinwheel-cache/pinwheel/internal/settle"
 )
 
 const (
@@ -33,9 +35,7 @@ func TestRelease(t *testing.T) {
 		users.write(t, "go.mod", "module example.com/service\n\ngo 1.25.0\n")
 		users.run(t, "go", "get", library+"@"+version)
 		sums, err := os.ReadFile(filepath.Join(users.proxy, "checksums.txt"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		settle.Must(t, err)
 		got := strings.Split(strings.TrimSpace(string(sums)), "\n")
 		for _, line := range users.sums(t) {
 			if strings.HasPrefix(line, library+" ") && !slices.Contains(got, line) {
@@ -114,9 +114,7 @@ func main() { prometheus.MustRegister(prompinwheel.NewCollector()) }
 		releaser := user{dir: filepath.Join(users.proxy, "../../.."), env: os.Environ()}
 		releaser.run(t, "scripts/release", "-bills", version)
 		bill, err := os.ReadFile(filepath.Join(users.proxy, "../pinwheel-near-gozero.cdx.json"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		settle.Must(t, err)
 		for _, want := range []string{
 			"pkg:golang/" + library + "/near/gozero@" + version, "pkg:golang/" + library + "/near/redis@" + version,
 			"pkg:golang/" + goZero + "@v", `"SHA-256"`, `"MIT"`,
@@ -249,9 +247,7 @@ func clone(t *testing.T) user {
 	releaser := user{dir: dir, env: append(os.Environ(), "GOFLAGS=-mod=mod",
 		"GIT_AUTHOR_NAME=x", "GIT_AUTHOR_EMAIL=x@example.com", "GIT_COMMITTER_NAME=x", "GIT_COMMITTER_EMAIL=x@example.com")}
 	changes, err := os.ReadFile(filepath.Join(dir, "CHANGELOG.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	settle.Must(t, err)
 	releaser.write(t, "CHANGELOG.md", strings.Replace(string(changes), "## Unreleased\n",
 		"## Unreleased\n\n## "+version[1:]+" - 2026-11-28\n\n- A rehearsal.\n", 1))
 	releaser.run(t, "git", "commit", "-qam", version)
@@ -297,9 +293,7 @@ func (u user) inFolder(t *testing.T) user {
 
 func (u user) write(t *testing.T, name, text string) {
 	t.Helper()
-	if err := os.WriteFile(filepath.Join(u.dir, name), []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	settle.Must(t, os.WriteFile(filepath.Join(u.dir, name), []byte(text), 0o600))
 }
 
 // run runs a command and returns what it prints, without the space around it.
@@ -322,9 +316,7 @@ func (u user) run(t *testing.T, name string, args ...string) string {
 func (u user) sums(t *testing.T) []string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(u.dir, "go.sum"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	settle.Must(t, err)
 	return strings.Split(strings.TrimSpace(string(text)), "\n")
 }
 

@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/pinwheel-cache/pinwheel/internal/settle"
 )
 
 // Catches: an error that only one platform has, in a file for it, a dependency or a test, and
@@ -20,12 +22,8 @@ func TestCheck(t *testing.T) {
 		"b/c_unix.go":       "//go:build unix\n\npackage b\n\nconst c = 1\n",
 	} {
 		path := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		settle.Must(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		settle.Must(t, os.WriteFile(path, []byte(text), 0o644))
 	}
 	for platform, want := range map[string][]string{
 		"linux":   nil,

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/pinwheel-cache/pinwheel/internal/settle"
 )
 
 // TestVerdict lets go test run packages with one mistake each, and reads its events.
@@ -57,9 +59,7 @@ func TestVerdictOfManyFlakes(t *testing.T) {
 			}
 		}
 		v := newVerdict()
-		if err := v.read(strings.NewReader(events.String())); err != nil {
-			t.Fatal(err)
-		}
+		settle.Must(t, v.read(strings.NewReader(events.String())))
 		var out strings.Builder
 		if got, want := v.print(&out, false), flakes <= mostFlaky; got != want || strings.Count(out.String(), "FLAKY") != flakes {
 			t.Errorf("%d flaky tests: passes %t, want %t; it says\n%s", flakes, got, want, &out)
@@ -72,9 +72,7 @@ func read(t *testing.T, v *verdict, code string) {
 	t.Helper()
 	dir := t.TempDir()
 	for name, text := range map[string]string{"go.mod": "module fixture\n\ngo 1.25\n", "x_test.go": code} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		settle.Must(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 	}
 	cmd := exec.Command("go", "test", "-json", "-vet=off", "-count=1", ".")
 	cmd.Dir, cmd.Env = dir, append(os.Environ(), "GOWORK=off")
@@ -82,9 +80,7 @@ func read(t *testing.T, v *verdict, code string) {
 	if _, failed := err.(*exec.ExitError); err != nil && !failed {
 		t.Fatal(err)
 	}
-	if err := v.read(strings.NewReader(string(out))); err != nil {
-		t.Fatal(err)
-	}
+	settle.Must(t, v.read(strings.NewReader(string(out))))
 }
 
 // Catches: a test that failed each time in one step, and is taken for flaky as it passes in
@@ -97,12 +93,8 @@ func TestVerdictOfTwoSteps(t *testing.T) {
 		for _, action := range actions {
 			fmt.Fprintf(&events, "{\"Action\":%q,\"Package\":\"p\",\"Test\":\"TestX\"}\n", action)
 		}
-		if err := os.WriteFile(file, []byte(events.String()), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if err := v.readFile(file); err != nil {
-			t.Fatal(err)
-		}
+		settle.Must(t, os.WriteFile(file, []byte(events.String()), 0o600))
+		settle.Must(t, v.readFile(file))
 	}
 	var out strings.Builder
 	if v.print(&out, false) || !strings.HasPrefix(out.String(), "FAILED: p.TestX") {
