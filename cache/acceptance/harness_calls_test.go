@@ -3,6 +3,7 @@ package acceptance
 import (
 	"context"
 	"errors"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -56,6 +57,20 @@ func Together(n int, f func(g int)) {
 		wg.Go(func() { f(g) })
 	}
 	wg.Wait()
+}
+
+// Meanwhile calls f again and again on a goroutine of its own, until the function that it returns
+// is called or the test has failed.
+func Meanwhile(t *testing.T, f func()) (stop func()) {
+	var stopped atomic.Bool
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		for !stopped.Load() && !t.Failed() {
+			f()
+			runtime.Gosched()
+		}
+	})
+	return func() { stopped.Store(true); wg.Wait() }
 }
 
 // Recovered runs f and returns the value of its panic, nil if there was none.
@@ -146,7 +161,7 @@ func (o *Outcome) Running() bool {
 }
 
 // Want waits for the call and fails unless it returned value and err.
-func (o *Outcome) Want(t TB, value int, err error) {
+func (o *Outcome) Want(t rapid.TB, value int, err error) {
 	t.Helper()
 	<-o.Done
 	if o.Panicked != nil || o.Goexit {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/pinwheel-cache/pinwheel/cache"
+	"github.com/pinwheel-cache/pinwheel/internal/settle"
 )
 
 // loading is a function of the user for one key.
@@ -54,9 +55,7 @@ func tableOfPage(t *testing.T) map[string]string {
 func table(t *testing.T, file, row, between string) map[string]string {
 	t.Helper()
 	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	settle.Must(t, err)
 	rows := map[string]string{}
 	for _, m := range regexp.MustCompile(row).FindAllStringSubmatch(string(text), -1) {
 		rows[m[1]] = strings.Join(regexp.MustCompile(between).Split(strings.ReplaceAll(m[2], "`", ""), -1), " | ")

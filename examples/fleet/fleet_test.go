@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/pinwheel-cache/pinwheel/internal/settle"
 	"github.com/pinwheel-cache/pinwheel/near/redis/redistest"
 )
 
@@ -52,18 +53,14 @@ func runFleet(t *testing.T, args ...string) (s summary) {
 	if errors.Is(err, redistest.ErrNoServer) {
 		t.Skip("NOT TESTED: ", err)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	settle.Must(t, err)
 	t.Log(out.String())
 	for _, name := range []string{`"reads"`, `"stale_beyond_max_lag"`, `"staleness_ms":{"p50"`, `"p99"`, `"max"`, `"database_reads"`, `"database_reads_without_near"`} {
 		if !strings.Contains(out.String(), name) {
 			t.Errorf("the summary lacks %s", name)
 		}
 	}
-	if err := json.Unmarshal(out.Bytes(), &s); err != nil {
-		t.Fatal(err)
-	}
+	settle.Must(t, json.Unmarshal(out.Bytes(), &s))
 	return s
 }
 
@@ -130,13 +127,9 @@ func TestPage(t *testing.T) {
 		"/cache/":       {"pinwheel"},
 	} {
 		request, err := http.NewRequestWithContext(context.Background(), http.MethodGet, server.URL+path, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		settle.Must(t, err)
 		response, err := server.Client().Do(request)
-		if err != nil {
-			t.Fatal(err)
-		}
+		settle.Must(t, err)
 		var body bytes.Buffer
 		_, err = body.ReadFrom(response.Body)
 		response.Body.Close()

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/pinwheel-cache/pinwheel/cache"
+	"github.com/pinwheel-cache/pinwheel/internal/settle"
 	"github.com/pinwheel-cache/pinwheel/near"
 )
 
@@ -272,9 +273,7 @@ func TestIncidents(t *testing.T) {
 // TestGuideHasCauses compares the table of causes in docs/monitoring.md with those here.
 func TestGuideHasCauses(t *testing.T) {
 	content, err := os.ReadFile(guide)
-	if err != nil {
-		t.Fatal(err)
-	}
+	settle.Must(t, err)
 	_, table, _ := strings.Cut(string(content), "\n| Cause |")
 	rows := strings.Split(table, "\n")[2:]
 	for i, c := range causes {
