@@ -80,18 +80,24 @@ func Recovered(f func()) (value any) {
 	return nil
 }
 
+// loading is a function of the user for one key.
+type loading = func(context.Context) (int, error)
+
+// taking is a call of a Take.
+type taking = func(ctx context.Context, c *cache.Cache[string, int], key string, fetch loading) (int, error)
+
 // takes are the Takes, by name.
-var takes = map[string]func(ctx context.Context, c *cache.Cache[string, int], key string, fetch func(context.Context) (int, error)) (int, error){
-	"Take": func(_ context.Context, c *cache.Cache[string, int], key string, fetch func(context.Context) (int, error)) (int, error) {
+var takes = map[string]taking{
+	"Take": func(_ context.Context, c *cache.Cache[string, int], key string, fetch loading) (int, error) {
 		return c.Take(key, func() (int, error) { return fetch(context.Background()) })
 	},
-	"TakeCtx": func(ctx context.Context, c *cache.Cache[string, int], key string, fetch func(context.Context) (int, error)) (int, error) {
+	"TakeCtx": func(ctx context.Context, c *cache.Cache[string, int], key string, fetch loading) (int, error) {
 		return c.TakeCtx(ctx, key, fetch)
 	},
-	"TakeWith": func(ctx context.Context, c *cache.Cache[string, int], key string, fetch func(context.Context) (int, error)) (int, error) {
+	"TakeWith": func(ctx context.Context, c *cache.Cache[string, int], key string, fetch loading) (int, error) {
 		return c.TakeWith(ctx, key, func(ctx context.Context, _ *cache.Load[int]) (int, error) { return fetch(ctx) })
 	},
-	"TakeMany": func(ctx context.Context, c *cache.Cache[string, int], key string, fetch func(context.Context) (int, error)) (int, error) {
+	"TakeMany": func(ctx context.Context, c *cache.Cache[string, int], key string, fetch loading) (int, error) {
 		found, err := c.TakeMany(ctx, []string{key}, func(ctx context.Context, missing []string) (map[string]int, error) {
 			v, err := fetch(ctx)
 			return map[string]int{missing[0]: v}, err

@@ -14,9 +14,6 @@ import (
 	"github.com/pinwheel-cache/pinwheel/internal/settle"
 )
 
-// loading is a function of the user for one key.
-type loading func(context.Context) (int, error)
-
 // TestWhichTake finds out which Take honours what, and compares that with the table in the
 // documentation of package cache and with that of docs/freshness.md.
 //
@@ -24,9 +21,6 @@ type loading func(context.Context) (int, error)
 func TestWhichTake(t *testing.T) {
 	inDoc, inPage := tableOfDoc(t), tableOfPage(t)
 	for name, take := range takes {
-		take := func(ctx context.Context, c *cache.Cache[string, int], load loading) (int, error) {
-			return take(ctx, c, "k", load)
-		}
 		got := []string{
 			honoursContext(t, take),
 			honoursRefresh(t, take),
@@ -71,8 +65,6 @@ func after(d time.Duration, err error) loading {
 	return func(context.Context) (int, error) { time.Sleep(d); return fresh, err }
 }
 
-type taking = func(context.Context, *cache.Cache[string, int], loading) (int, error)
-
 // honoursContext says what the end of the caller's context does.
 func honoursContext(t *testing.T, take taking) (says string) {
 	synctest.Test(t, func(t *testing.T) {
@@ -80,7 +72,7 @@ func honoursContext(t *testing.T, take taking) (says string) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		began := time.Now()
-		_, err := take(ctx, c, after(time.Minute, nil))
+		_, err := take(ctx, c, "k", after(time.Minute, nil))
 		says = "none"
 		if time.Since(began) == time.Second && errors.Is(err, context.DeadlineExceeded) {
 			says = "ends the wait"
@@ -96,7 +88,7 @@ func honoursRefresh(t *testing.T, take taking) (says string) {
 		c := New(t, cache.Options[string, int]{Expire: time.Minute, Refresh: 0.5})
 		c.Set("k", old)
 		time.Sleep(40 * time.Second)
-		if v, err := take(t.Context(), c, after(0, nil)); v != old || err != nil {
+		if v, err := take(t.Context(), c, "k", after(0, nil)); v != old || err != nil {
 			t.Errorf("a value that is due: %d, %v", v, err)
 		}
 		synctest.Wait()
@@ -116,7 +108,7 @@ func honoursGrace(t *testing.T, take taking) string {
 			c.Set("k", old)
 			time.Sleep(2 * time.Minute)
 			began := time.Now()
-			v, _ = take(t.Context(), c, load)
+			v, _ = take(t.Context(), c, "k", load)
 			waited = time.Since(began)
 			time.Sleep(time.Hour)
 		})
@@ -154,7 +146,7 @@ func honoursTimeout(t *testing.T, take taking) string {
 				synctest.Wait()
 			}
 			began := time.Now()
-			_, err := take(t.Context(), c, after(time.Minute, nil))
+			_, err := take(t.Context(), c, "k", after(time.Minute, nil))
 			if at = time.Since(began); at == timeout && !errors.Is(err, cache.ErrTimeout) {
 				t.Errorf("the error at the Timeout is %v", err)
 			}
