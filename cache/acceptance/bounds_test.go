@@ -3,13 +3,13 @@ package acceptance
 import (
 	"fmt"
 	"slices"
-	"sync"
 	"testing"
 	"time"
 
 	"pgregory.net/rapid"
 
 	"github.com/pinwheel-cache/pinwheel/cache"
+	"github.com/pinwheel-cache/pinwheel/lru"
 )
 
 // Promise 2: after Set returns, Get sees it, and Len never exceeds the limit, nor
@@ -61,42 +61,31 @@ func setThenGet(t *testing.T, limit int) {
 	WantLen(t, c, limit)
 }
 
-// secondChance is the naive model of one shard's eviction order: oldest first.
-type secondChance struct {
-	limit int
-	queue []scEntry
+// An orderModel is one shard: the order of package lru, whose slots are the keys here, and the
+// values. Package eviction compares that order with a naive one.
+type orderModel struct {
+	*lru.Order
+	limit  int
+	values map[int]int
 }
 
-type scEntry struct {
-	key, value int
-	marks      int // marks that no pass has taken back, at most 3
+// leave removes a value and returns its event.
+func (m *orderModel) leave(key int, cause cache.Cause) cache.Event[int, int] {
+	value := m.values[key]
+	delete(m.values, key)
+	return cache.Event[int, int]{Key: key, Value: value, Cause: cause}
 }
-
-func (m *secondChance) find(key int) int {
-	return slices.IndexFunc(m.queue, func(e scEntry) bool { return e.key == key })
-}
-
-func (m *secondChance) remove(i int) { m.queue = slices.Delete(m.queue, i, i+1) }
-
-// use notes a hit or an overwrite of entry i.
-func (m *secondChance) use(i int) { m.queue[i].marks = min(m.queue[i].marks+1, 3) }
 
 // evictTo leaves n entries and returns the events of the others.
-func (m *secondChance) evictTo(n int) (events []cache.Event[int, int]) {
-	for len(m.queue) > n {
-		e := m.queue[0]
-		m.remove(0)
-		if e.marks > 0 {
-			e.marks--
-			m.queue = append(m.queue, e)
-		} else {
-			events = append(events, cache.Event[int, int]{Key: e.key, Value: e.value, Cause: cache.Evicted})
-		}
+func (m *orderModel) evictTo(n int) (events []cache.Event[int, int]) {
+	for m.Len() > n {
+		slot, _ := m.Evict()
+		events = append(events, m.leave(int(slot), cache.Evicted))
 	}
 	return events
 }
 
-// Catches: any order but second chance (a mark that survives Del and reuse of its slot, a mark
+// Catches: any order but that of package lru (a mark that survives Del and reuse of its slot, a mark
 // that is not taken back, Peek that marks, a Set or Touch of a present key that does not, a victim
 // other than the oldest without a mark, also of Resize, which leaves nothing to later Sets).
 func evictionOrder(rt *rapid.T) {
@@ -109,7 +98,7 @@ func evictionOrder(rt *rapid.T) {
 	rapid.SyncTest(rt, func(rt *rapid.T) {
 		var rec Recorder[int, int]
 		c := New(rt, cache.Options[int, int]{Limit: limit, Workers: 1, OnRemove: rec.Add})
-		m := secondChance{limit: limit}
+		m := orderModel{lru.New(2 * limit), limit, map[int]int{}}
 		for n, op := range ops {
 			if op < 0 {
 				continue
@@ -119,8 +108,8 @@ func evictionOrder(rt *rapid.T) {
 			if got := rec.Take(); !slices.Equal(got, want) {
 				rt.Fatalf("op %d on key %d: events %v, want %v", n, key, got, want)
 			}
-			if c.Len() != len(m.queue) {
-				rt.Fatalf("op %d: Len = %d, want %d", n, c.Len(), len(m.queue))
+			if c.Len() != m.Len() {
+				rt.Fatalf("op %d: Len = %d, want %d", n, c.Len(), m.Len())
 			}
 		}
 	})
@@ -128,17 +117,21 @@ func evictionOrder(rt *rapid.T) {
 
 // evictionStep does one operation on the cache and the model and returns the events that the
 // model expects.
-func evictionStep(rt *rapid.T, c *cache.Cache[int, int], m *secondChance, n, kind, key int) (want []cache.Event[int, int]) {
-	at := m.find(key)
+func evictionStep(rt *rapid.T, c *cache.Cache[int, int], m *orderModel, n, kind, key int) (want []cache.Event[int, int]) {
+	_, there := m.values[key]
+	use := func() {
+		if there {
+			m.Mark(uint32(key))
+		}
+	}
 	store := func() {
-		if at >= 0 {
-			want = append(want, cache.Event[int, int]{Key: key, Value: m.queue[at].value, Cause: cache.Replaced})
-			m.queue[at].value = n
-			m.use(at)
+		if use(); there {
+			want = append(want, m.leave(key, cache.Replaced))
 		} else {
 			want = m.evictTo(m.limit - 1)
-			m.queue = append(m.queue, scEntry{key: key, value: n})
+			m.Insert(uint32(key))
 		}
+		m.values[key] = n
 	}
 	switch {
 	case kind == 7 && n%4 == 0:
@@ -146,38 +139,34 @@ func evictionStep(rt *rapid.T, c *cache.Cache[int, int], m *secondChance, n, kin
 		want = m.evictTo(m.limit)
 		MustResize(rt, c, m.limit)
 	case kind == 6:
-		if c.Touch(key, time.Hour) != (at >= 0) {
-			rt.Fatalf("op %d: Touch(%d) = %t", n, key, at < 0)
+		if c.Touch(key, time.Hour) != there {
+			rt.Fatalf("op %d: Touch(%d) = %t", n, key, !there)
 		}
-		if at >= 0 {
-			m.use(at)
-		}
+		use()
 	case kind <= 1 || kind == 7:
 		store()
 		c.Set(key, n)
-	case kind == 2 && at < 0:
+	case kind == 2 && !there:
 		store()
 		if v, err := c.Take(key, func() (int, error) { return n, nil }); v != n || err != nil {
 			rt.Fatalf("op %d: Take = %d, %v", n, v, err)
 		}
 	case kind <= 3:
-		if _, ok := c.Get(key); ok != (at >= 0) {
-			rt.Fatalf("op %d: Get(%d) = %t, want %t", n, key, ok, at >= 0)
+		if _, ok := c.Get(key); ok != there {
+			rt.Fatalf("op %d: Get(%d) = %t, want %t", n, key, ok, there)
 		}
-		if at >= 0 {
-			m.use(at)
-		}
+		use()
 	case kind == 4:
-		if _, ok := c.Peek(key); ok != (at >= 0) {
-			rt.Fatalf("op %d: Peek(%d) = %t, want %t", n, key, ok, at >= 0)
+		if _, ok := c.Peek(key); ok != there {
+			rt.Fatalf("op %d: Peek(%d) = %t, want %t", n, key, ok, there)
 		}
 	default:
-		if c.Del(key) != (at >= 0) {
-			rt.Fatalf("op %d: Del(%d) = %t", n, key, at < 0)
+		if c.Del(key) != there {
+			rt.Fatalf("op %d: Del(%d) = %t", n, key, !there)
 		}
-		if at >= 0 {
-			want = append(want, cache.Event[int, int]{Key: key, Value: m.queue[at].value, Cause: cache.Deleted})
-			m.remove(at)
+		if there {
+			want = append(want, m.leave(key, cache.Deleted))
+			m.Remove(uint32(key))
 		}
 	}
 	return want
@@ -187,23 +176,12 @@ func evictionStep(rt *rapid.T, c *cache.Cache[int, int], m *secondChance, n, kin
 // meanwhile. A limit of 0 means none.
 func writeAndWatch(t *testing.T, c *cache.Cache[int, int], limit int) {
 	t.Helper()
-	stop := make(chan struct{})
-	var watcher sync.WaitGroup
-	watcher.Go(func() {
-		longest := 0
-		for stopped := false; !stopped; {
-			longest = max(longest, c.Len())
-			if s := c.Stats(); s.Weight > s.MaxWeight {
-				t.Errorf("weight %d above the limit of %d", s.Weight, s.MaxWeight)
-			}
-			select {
-			case <-stop:
-				stopped = true
-			default:
-			}
+	stop := Meanwhile(t, func() {
+		if n := c.Len(); limit > 0 && n > limit {
+			t.Errorf("Len = %d above the limit of %d", n, limit)
 		}
-		if limit > 0 && longest > limit {
-			t.Errorf("Len = %d above the limit of %d", longest, limit)
+		if s := c.Stats(); s.Weight > s.MaxWeight {
+			t.Errorf("weight %d above the limit of %d", s.Weight, s.MaxWeight)
 		}
 	})
 	rounds := Scaled(10_000)
@@ -231,8 +209,7 @@ func writeAndWatch(t *testing.T, c *cache.Cache[int, int], limit int) {
 			c.Set(key, key)
 		}
 	}
-	close(stop)
-	watcher.Wait()
+	stop()
 }
 
 // Catches: Weigh called under a lock, or after the entry was half stored.

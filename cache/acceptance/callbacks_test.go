@@ -201,7 +201,9 @@ func massRemoval(t *testing.T, remove func(c *cache.Cache[string, int])) {
 		<-gate
 		reported.Add(1)
 	}})
-	Fill(c, entries)
+	for i, key := range Numbered("k", entries) {
+		c.Set(key, i)
+	}
 	Start(func() (int, error) { remove(c); return 0, nil })
 	time.Sleep(3 * time.Minute)
 	if queued := c.Stats().Callbacks.Queued; queued > 2*backlogBound+1000 {

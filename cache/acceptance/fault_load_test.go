@@ -122,36 +122,16 @@ func TestLimitOfOneUnderLoad(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			l := NewLedger(t, o, false)
 			l.Keys = 5
-			watched := watch(t, l.Cache, func(s int, weight uint64) {
-				if o.Limit > 0 && s > 1 || weight > 1 {
-					t.Errorf("%d entries, weight %d", s, weight)
+			stop := Meanwhile(t, func() {
+				s, n := l.Cache.Stats(), l.Cache.Len()
+				if o.Limit > 0 && max(s.Entries, n) > 1 || s.Weight > 1 {
+					t.Errorf("%d entries, Len %d, weight %d", s.Entries, n, s.Weight)
 				}
 			})
 			Together(8, l.Storm)
-			watched()
+			stop()
 			l.Audit()
 		})
-	}
-}
-
-// watch calls look with the entries and their weight repeatedly, until the function that it
-// returns is called.
-func watch[V any](t *testing.T, c *cache.Cache[int, V], look func(entries int, weight uint64)) (stop func()) {
-	t.Helper()
-	var stopped atomic.Bool
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		for !stopped.Load() && !t.Failed() {
-			s := c.Stats()
-			look(s.Entries, s.Weight)
-			look(c.Len(), 0)
-			runtime.Gosched()
-		}
-	}()
-	return func() {
-		stopped.Store(true)
-		<-done
 	}
 }
 
@@ -169,24 +149,18 @@ func TestResizeUnderLoad(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			l := NewLedger(t, o, false)
-			var stop atomic.Bool
-			resized := make(chan struct{})
-			go func() {
-				defer close(resized)
-				rng := rand.New(rand.NewPCG(5, 6))
-				for !stop.Load() && !t.Failed() {
-					limit := []int{0, 1, 2, 50, 399, 10_000}[rng.IntN(6)]
-					MustResize(t, l.Cache, limit)
-					for range 20 {
-						if n := l.Cache.Len(); limit > 0 && n > limit {
-							t.Errorf("%d entries after Resize(%d)", n, limit)
-						}
+			rng := rand.New(rand.NewPCG(5, 6))
+			stop := Meanwhile(t, func() {
+				limit := []int{0, 1, 2, 50, 399, 10_000}[rng.IntN(6)]
+				MustResize(t, l.Cache, limit)
+				for range 20 {
+					if n := l.Cache.Len(); limit > 0 && n > limit {
+						t.Errorf("%d entries after Resize(%d)", n, limit)
 					}
 				}
-			}()
+			})
 			Together(8, l.Storm)
-			stop.Store(true)
-			<-resized
+			stop()
 			MustResize(t, l.Cache, 3)
 			if n := len(Collect(t, l.Cache)); n > 3 {
 				t.Errorf("All yields %d entries after Resize(3)", n)

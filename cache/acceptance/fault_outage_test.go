@@ -63,9 +63,7 @@ func databaseIsDown(t *testing.T, outage time.Duration, fetch func(context.Conte
 	if v, ok := c.Get("k"); v != 2 || !ok {
 		t.Errorf("after the outage: %d, %v", v, ok)
 	}
-	if err := c.Close(context.Background()); err != nil {
-		t.Error(err)
-	}
+	MustClose(t, c)
 }
 
 // A hundred thousand callers of a key that is slow to load get the value in Grace, and
@@ -101,8 +99,6 @@ func TestSlowKey(t *testing.T) {
 		if v, ok := c.Get("k"); v != 2 || !ok {
 			t.Errorf("Get = %d, %v after the load", v, ok)
 		}
-		if err := c.Close(context.Background()); err != nil {
-			t.Error(err)
-		}
+		MustClose(t, c)
 	})
 }

@@ -23,11 +23,10 @@ import (
 const inChild = "PINWHEEL_FAULTS_CHILD"
 
 // child returns the command that runs the test of t in another process.
-func child(t *testing.T, env ...string) *exec.Cmd {
+func child(t *testing.T) *exec.Cmd {
 	t.Helper()
 	cmd := exec.Command(os.Args[0], "-test.run=^"+t.Name()+"$", "-test.v")
 	cmd.Env = append(os.Environ(), inChild+"=1")
-	cmd.Env = append(cmd.Env, env...)
 	return cmd
 }
 
@@ -118,12 +117,8 @@ func TestStoppedProcess(t *testing.T) {
 	}
 	cmd := child(t)
 	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	settle.Must(t, err)
+	settle.Must(t, cmd.Start())
 	var lines []string
 	for in := bufio.NewScanner(out); in.Scan(); {
 		lines = append(lines, in.Text())

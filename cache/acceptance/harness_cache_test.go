@@ -6,21 +6,16 @@ import (
 	"testing"
 	"time"
 
+	"pgregory.net/rapid"
+
 	"github.com/pinwheel-cache/pinwheel/cache"
 )
 
 // MaxTick is the longest tick of the expiry driver: no expired entry stays longer.
 const MaxTick = time.Second
 
-// TB has the methods of *testing.T and *rapid.T that the checks need.
-type TB interface {
-	Helper()
-	Errorf(format string, args ...any)
-	Fatalf(format string, args ...any)
-}
-
 // New returns a cache with options that must be right.
-func New[K comparable, V any](t TB, o cache.Options[K, V]) *cache.Cache[K, V] {
+func New[K comparable, V any](t rapid.TB, o cache.Options[K, V]) *cache.Cache[K, V] {
 	t.Helper()
 	c, err := cache.New(o)
 	if err != nil {
@@ -38,13 +33,6 @@ func Numbered(prefix string, n int) []string {
 	return keys
 }
 
-// Fill sets the keys "0" to n-1 to their number.
-func Fill(c *cache.Cache[string, int], n int) {
-	for i := range n {
-		c.Set(strconv.Itoa(i), i)
-	}
-}
-
 // Scaled returns n, or a tenth of it with -short.
 func Scaled(n int) int {
 	if testing.Short() {
@@ -54,7 +42,7 @@ func Scaled(n int) int {
 }
 
 // Collect returns what All yields and fails on a key that comes twice.
-func Collect[K comparable, V any](t TB, c *cache.Cache[K, V]) map[K]V {
+func Collect[K comparable, V any](t rapid.TB, c *cache.Cache[K, V]) map[K]V {
 	t.Helper()
 	seen := map[K]V{}
 	for k, v := range c.All() {
@@ -67,7 +55,7 @@ func Collect[K comparable, V any](t TB, c *cache.Cache[K, V]) map[K]V {
 }
 
 // MustResize resizes a cache to a valid limit, in any goroutine.
-func MustResize[K comparable, V any](t TB, c *cache.Cache[K, V], limit int) {
+func MustResize[K comparable, V any](t rapid.TB, c *cache.Cache[K, V], limit int) {
 	t.Helper()
 	if err := c.Resize(limit); err != nil {
 		t.Errorf("Resize(%d): %v", limit, err)
@@ -75,7 +63,7 @@ func MustResize[K comparable, V any](t TB, c *cache.Cache[K, V], limit int) {
 }
 
 // MustClose closes a cache and waits for as long as that takes.
-func MustClose[K comparable, V any](t TB, c *cache.Cache[K, V]) {
+func MustClose[K comparable, V any](t rapid.TB, c *cache.Cache[K, V]) {
 	t.Helper()
 	if err := c.Close(context.Background()); err != nil {
 		t.Fatalf("Close: %v", err)
@@ -83,7 +71,7 @@ func MustClose[K comparable, V any](t TB, c *cache.Cache[K, V]) {
 }
 
 // WantHit gets a key, which must have a value.
-func WantHit[K, V comparable](t TB, c *cache.Cache[K, V], key K, want V) {
+func WantHit[K, V comparable](t rapid.TB, c *cache.Cache[K, V], key K, want V) {
 	t.Helper()
 	if v, ok := c.Get(key); !ok || v != want {
 		t.Fatalf("Get(%v) = %v, %t; want %v, true", key, v, ok, want)
@@ -91,7 +79,7 @@ func WantHit[K, V comparable](t TB, c *cache.Cache[K, V], key K, want V) {
 }
 
 // WantMiss gets a key, which must have no value.
-func WantMiss[K, V comparable](t TB, c *cache.Cache[K, V], key K) {
+func WantMiss[K, V comparable](t rapid.TB, c *cache.Cache[K, V], key K) {
 	t.Helper()
 	var zero V
 	if v, ok := c.Get(key); ok || v != zero {
@@ -100,7 +88,7 @@ func WantMiss[K, V comparable](t TB, c *cache.Cache[K, V], key K) {
 }
 
 // WantLen checks the number of entries.
-func WantLen[K comparable, V any](t TB, c *cache.Cache[K, V], want int) {
+func WantLen[K comparable, V any](t rapid.TB, c *cache.Cache[K, V], want int) {
 	t.Helper()
 	if n := c.Len(); n != want {
 		t.Fatalf("Len = %d, want %d", n, want)
@@ -108,7 +96,7 @@ func WantLen[K comparable, V any](t TB, c *cache.Cache[K, V], want int) {
 }
 
 // WantWeightOfContents compares the weight in the statistics with the entries'.
-func WantWeightOfContents[K comparable, V any](t TB, c *cache.Cache[K, V], weigh func(V) uint64) {
+func WantWeightOfContents[K comparable, V any](t rapid.TB, c *cache.Cache[K, V], weigh func(V) uint64) {
 	t.Helper()
 	var sum uint64
 	for _, v := range Collect(t, c) {

@@ -3,6 +3,7 @@ package acceptance
 import (
 	"context"
 	"errors"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -58,6 +59,20 @@ func Together(n int, f func(g int)) {
 	wg.Wait()
 }
 
+// Meanwhile calls f again and again on a goroutine of its own, until the function that it returns
+// is called or the test has failed.
+func Meanwhile(t *testing.T, f func()) (stop func()) {
+	var stopped atomic.Bool
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		for !stopped.Load() && !t.Failed() {
+			f()
+			runtime.Gosched()
+		}
+	})
+	return func() { stopped.Store(true); wg.Wait() }
+}
+
 // Recovered runs f and returns the value of its panic, nil if there was none.
 func Recovered(f func()) (value any) {
 	defer func() { value = recover() }()
@@ -65,18 +80,24 @@ func Recovered(f func()) (value any) {
 	return nil
 }
 
+// loading is a function of the user for one key.
+type loading = func(context.Context) (int, error)
+
+// taking is a call of a Take.
+type taking = func(ctx context.Context, c *cache.Cache[string, int], key string, fetch loading) (int, error)
+
 // takes are the Takes, by name.
-var takes = map[string]func(ctx context.Context, c *cache.Cache[string, int], key string, fetch func(context.Context) (int, error)) (int, error){
-	"Take": func(_ context.Context, c *cache.Cache[string, int], key string, fetch func(context.Context) (int, error)) (int, error) {
+var takes = map[string]taking{
+	"Take": func(_ context.Context, c *cache.Cache[string, int], key string, fetch loading) (int, error) {
 		return c.Take(key, func() (int, error) { return fetch(context.Background()) })
 	},
-	"TakeCtx": func(ctx context.Context, c *cache.Cache[string, int], key string, fetch func(context.Context) (int, error)) (int, error) {
+	"TakeCtx": func(ctx context.Context, c *cache.Cache[string, int], key string, fetch loading) (int, error) {
 		return c.TakeCtx(ctx, key, fetch)
 	},
-	"TakeWith": func(ctx context.Context, c *cache.Cache[string, int], key string, fetch func(context.Context) (int, error)) (int, error) {
+	"TakeWith": func(ctx context.Context, c *cache.Cache[string, int], key string, fetch loading) (int, error) {
 		return c.TakeWith(ctx, key, func(ctx context.Context, _ *cache.Load[int]) (int, error) { return fetch(ctx) })
 	},
-	"TakeMany": func(ctx context.Context, c *cache.Cache[string, int], key string, fetch func(context.Context) (int, error)) (int, error) {
+	"TakeMany": func(ctx context.Context, c *cache.Cache[string, int], key string, fetch loading) (int, error) {
 		found, err := c.TakeMany(ctx, []string{key}, func(ctx context.Context, missing []string) (map[string]int, error) {
 			v, err := fetch(ctx)
 			return map[string]int{missing[0]: v}, err
@@ -146,7 +167,7 @@ func (o *Outcome) Running() bool {
 }
 
 // Want waits for the call and fails unless it returned value and err.
-func (o *Outcome) Want(t TB, value int, err error) {
+func (o *Outcome) Want(t rapid.TB, value int, err error) {
 	t.Helper()
 	<-o.Done
 	if o.Panicked != nil || o.Goexit {

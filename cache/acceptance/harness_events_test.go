@@ -6,6 +6,8 @@ import (
 	"sync"
 	"testing/synctest"
 
+	"pgregory.net/rapid"
+
 	"github.com/pinwheel-cache/pinwheel/cache"
 )
 
@@ -40,7 +42,7 @@ func (r *Recorder[K, V]) Take() []cache.Event[K, V] {
 
 // WantEvents compares the events since the last look with want. Only the order
 // within a key counts.
-func WantEvents(t TB, r *Recorder[string, int], want ...cache.Event[string, int]) {
+func WantEvents(t rapid.TB, r *Recorder[string, int], want ...cache.Event[string, int]) {
 	t.Helper()
 	byKey := func(a, b cache.Event[string, int]) int { return strings.Compare(a.Key, b.Key) }
 	got := r.Take()

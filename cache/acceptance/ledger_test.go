@@ -1,12 +1,14 @@
 package acceptance
 
 import (
+	"errors"
 	"runtime"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/pinwheel-cache/pinwheel/cache"
+	"github.com/pinwheel-cache/pinwheel/internal/settle"
 	"github.com/pinwheel-cache/pinwheel/timingwheel"
 )
 
@@ -39,28 +41,17 @@ func TestLedger(t *testing.T) {
 // and down, as it does in a container whose limit changes. Nothing is lost or comes twice.
 func TestProcessorsChange(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
-	done, changed := make(chan bool), make(chan bool)
-	go func() {
-		defer close(changed)
-		for i := 0; ; i++ {
-			select {
-			case <-done:
-				return
-			default:
-				time.Sleep(time.Millisecond)
-				runtime.GOMAXPROCS([]int{64, 2, 17, 1, 5, 128, 3}[i%7])
-			}
-		}
-	}()
+	changes := 0
+	stop := Meanwhile(t, func() {
+		time.Sleep(time.Millisecond)
+		runtime.GOMAXPROCS([]int{64, 2, 17, 1, 5, 128, 3}[changes%7])
+		changes++
+	})
 	var owed atomic.Int64 // calls that must come yet
 	timers, err := timingwheel.NewTimers(time.Millisecond, 8)
-	if err != nil {
-		t.Fatal(err)
-	}
+	settle.Must(t, err)
 	wheel, err := timingwheel.New(time.Millisecond, 8, func(int, int) { owed.Add(-1) })
-	if err != nil {
-		t.Fatal(err)
-	}
+	settle.Must(t, err)
 	const goroutines = 8
 	l := NewLedger(t, cache.Options[int, int]{Expire: 20 * time.Millisecond}, false)
 	l.Keys = 4000 // so that it gets more shards by and by
@@ -81,14 +72,8 @@ func TestProcessorsChange(t *testing.T) {
 	for end := time.Now().Add(time.Minute); timers.Len()+wheel.Len() > 0 && time.Now().Before(end); {
 		time.Sleep(time.Millisecond)
 	}
-	close(done)
-	<-changed
-	if err := timers.Shutdown(t.Context()); err != nil {
-		t.Error(err)
-	}
-	if err := wheel.Shutdown(t.Context()); err != nil {
-		t.Error(err)
-	}
+	stop()
+	settle.Must(t, errors.Join(timers.Shutdown(t.Context()), wheel.Shutdown(t.Context())))
 	if n := owed.Load(); n != 0 {
 		t.Errorf("%d calls of timers have not come; less than 0: came twice", n)
 	}

@@ -11,10 +11,8 @@ import (
 	"time"
 
 	"github.com/pinwheel-cache/pinwheel/cache"
+	"github.com/pinwheel-cache/pinwheel/internal/settle"
 )
-
-// loading is a function of the user for one key.
-type loading func(context.Context) (int, error)
 
 // TestWhichTake finds out which Take honours what, and compares that with the table in the
 // documentation of package cache and with that of docs/freshness.md.
@@ -23,9 +21,6 @@ type loading func(context.Context) (int, error)
 func TestWhichTake(t *testing.T) {
 	inDoc, inPage := tableOfDoc(t), tableOfPage(t)
 	for name, take := range takes {
-		take := func(ctx context.Context, c *cache.Cache[string, int], load loading) (int, error) {
-			return take(ctx, c, "k", load)
-		}
 		got := []string{
 			honoursContext(t, take),
 			honoursRefresh(t, take),
@@ -54,9 +49,7 @@ func tableOfPage(t *testing.T) map[string]string {
 func table(t *testing.T, file, row, between string) map[string]string {
 	t.Helper()
 	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	settle.Must(t, err)
 	rows := map[string]string{}
 	for _, m := range regexp.MustCompile(row).FindAllStringSubmatch(string(text), -1) {
 		rows[m[1]] = strings.Join(regexp.MustCompile(between).Split(strings.ReplaceAll(m[2], "`", ""), -1), " | ")
@@ -72,8 +65,6 @@ func after(d time.Duration, err error) loading {
 	return func(context.Context) (int, error) { time.Sleep(d); return fresh, err }
 }
 
-type taking = func(context.Context, *cache.Cache[string, int], loading) (int, error)
-
 // honoursContext says what the end of the caller's context does.
 func honoursContext(t *testing.T, take taking) (says string) {
 	synctest.Test(t, func(t *testing.T) {
@@ -81,7 +72,7 @@ func honoursContext(t *testing.T, take taking) (says string) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		began := time.Now()
-		_, err := take(ctx, c, after(time.Minute, nil))
+		_, err := take(ctx, c, "k", after(time.Minute, nil))
 		says = "none"
 		if time.Since(began) == time.Second && errors.Is(err, context.DeadlineExceeded) {
 			says = "ends the wait"
@@ -97,7 +88,7 @@ func honoursRefresh(t *testing.T, take taking) (says string) {
 		c := New(t, cache.Options[string, int]{Expire: time.Minute, Refresh: 0.5})
 		c.Set("k", old)
 		time.Sleep(40 * time.Second)
-		if v, err := take(t.Context(), c, after(0, nil)); v != old || err != nil {
+		if v, err := take(t.Context(), c, "k", after(0, nil)); v != old || err != nil {
 			t.Errorf("a value that is due: %d, %v", v, err)
 		}
 		synctest.Wait()
@@ -117,7 +108,7 @@ func honoursGrace(t *testing.T, take taking) string {
 			c.Set("k", old)
 			time.Sleep(2 * time.Minute)
 			began := time.Now()
-			v, _ = take(t.Context(), c, load)
+			v, _ = take(t.Context(), c, "k", load)
 			waited = time.Since(began)
 			time.Sleep(time.Hour)
 		})
@@ -155,7 +146,7 @@ func honoursTimeout(t *testing.T, take taking) string {
 				synctest.Wait()
 			}
 			began := time.Now()
-			_, err := take(t.Context(), c, after(time.Minute, nil))
+			_, err := take(t.Context(), c, "k", after(time.Minute, nil))
 			if at = time.Since(began); at == timeout && !errors.Is(err, cache.ErrTimeout) {
 				t.Errorf("the error at the Timeout is %v", err)
 			}

@@ -5,10 +5,8 @@ import (
 	"encoding/json"
 	"io"
 	"io/fs"
-	"maps"
 	"math"
 	"reflect"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -17,6 +15,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/pinwheel-cache/pinwheel/cache"
+	"github.com/pinwheel-cache/pinwheel/internal/settle"
 )
 
 type user struct {
@@ -27,41 +26,24 @@ type user struct {
 
 type keyed struct{ Tenant, ID int64 }
 
-// back encodes and decodes the entries, in order, and returns what came back.
-func back[K comparable, V any](t rapid.TB, encode func([]byte, K, V) ([]byte, error), decode func([]byte) (K, V, error), keys []K, values []V) (gotKeys []K, gotValues []V) {
-	for i := range keys {
-		prefix := []byte("what is there already")
-		b, err := encode(prefix, keys[i], values[i])
-		if err != nil {
-			t.Fatal(err)
-		}
-		if string(b[:len(prefix)]) != string(prefix) {
-			t.Fatalf("encode changed dst to %q", b)
-		}
-		key, value, err := decode(b[len(prefix):])
-		if err != nil {
-			t.Fatal(err)
-		}
-		gotKeys, gotValues = append(gotKeys, key), append(gotValues, value)
-	}
-	return gotKeys, gotValues
-}
-
+// wantBack encodes and decodes each entry and expects it back.
 func wantBack[K comparable, V any](t rapid.TB, entries map[K]V) {
-	keys := slices.Collect(maps.Keys(entries))
-	var values []V
-	for _, k := range keys {
-		values = append(values, entries[k])
-	}
 	je, jd := JSON[K, V]()
 	ge, gd := Gob[K, V]()
 	for name, codec := range map[string]struct {
 		encode func([]byte, K, V) ([]byte, error)
 		decode func([]byte) (K, V, error)
 	}{"JSON": {je, jd}, "Gob": {ge, gd}} {
-		gotKeys, gotValues := back(t, codec.encode, codec.decode, keys, values)
-		if !slices.Equal(gotKeys, keys) || !reflect.DeepEqual(gotValues, values) {
-			t.Fatalf("%s: %v, %v; want %v, %v", name, gotKeys, gotValues, keys, values)
+		for key, value := range entries {
+			const prefix = "what is there already"
+			b, err := codec.encode([]byte(prefix), key, value)
+			if err != nil || string(b[:len(prefix)]) != prefix {
+				t.Fatalf("%s: encode made %q, %v", name, b, err)
+			}
+			gotKey, gotValue, err := codec.decode(b[len(prefix):])
+			if gotKey != key || !reflect.DeepEqual(gotValue, value) || err != nil {
+				t.Fatalf("%s: %v, %v, %v; want %v, %v", name, gotKey, gotValue, err, key, value)
+			}
 		}
 	}
 }
@@ -188,9 +170,7 @@ func TestGobSavesAgain(t *testing.T) {
 				}
 				return encode(b, key, value)
 			})
-			if err != nil {
-				t.Fatal(err)
-			}
+			settle.Must(t, err)
 			_, fresh := Gob[string, *user]()
 			for _, d := range []func([]byte) (string, *user, error){decode, fresh} {
 				restored := cache.Must(cache.Options[string, *user]{})
@@ -213,9 +193,7 @@ func TestGobAfterAnError(t *testing.T) {
 		t.Errorf("a channel became %q", b)
 	}
 	b, err := encode(nil, 1, of{User: &user{Name: "x"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	settle.Must(t, err)
 	if _, v, err := decode(b); err != nil || v.User.Name != "x" {
 		t.Errorf("%v, %v", v, err)
 	}

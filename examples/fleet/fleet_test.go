@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"errors"
 	"math"
@@ -13,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/pinwheel-cache/pinwheel/internal/settle"
 	"github.com/pinwheel-cache/pinwheel/near/redis/redistest"
 )
 
@@ -52,18 +52,14 @@ func runFleet(t *testing.T, args ...string) (s summary) {
 	if errors.Is(err, redistest.ErrNoServer) {
 		t.Skip("NOT TESTED: ", err)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	settle.Must(t, err)
 	t.Log(out.String())
 	for _, name := range []string{`"reads"`, `"stale_beyond_max_lag"`, `"staleness_ms":{"p50"`, `"p99"`, `"max"`, `"database_reads"`, `"database_reads_without_near"`} {
 		if !strings.Contains(out.String(), name) {
 			t.Errorf("the summary lacks %s", name)
 		}
 	}
-	if err := json.Unmarshal(out.Bytes(), &s); err != nil {
-		t.Fatal(err)
-	}
+	settle.Must(t, json.Unmarshal(out.Bytes(), &s))
 	return s
 }
 
@@ -121,27 +117,17 @@ func TestBadFlags(t *testing.T) {
 
 // Catches: a page that asks for a number that is not served.
 func TestPage(t *testing.T) {
-	f := &fleet{services: nil}
-	server := httptest.NewServer(f.handler())
-	defer server.Close()
+	handler := new(fleet).handler()
 	for path, want := range map[string][]string{
 		"/":             {"Three instances", "numbers.json"},
 		"/numbers.json": {`"staleness_ms"`, `"stale_beyond_max_lag"`, `"database_reads_without_near"`},
 		"/cache/":       {"pinwheel"},
 	} {
-		request, err := http.NewRequestWithContext(context.Background(), http.MethodGet, server.URL+path, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		response, err := server.Client().Do(request)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var body bytes.Buffer
-		_, err = body.ReadFrom(response.Body)
-		response.Body.Close()
-		if err != nil || response.StatusCode != http.StatusOK || slices.ContainsFunc(want, func(part string) bool { return !strings.Contains(body.String(), part) }) {
-			t.Errorf("%s: %d %v %s", path, response.StatusCode, err, &body)
+		w := httptest.NewRecorder()
+		handler.ServeHTTP(w, httptest.NewRequest("GET", path, nil))
+		body := w.Body.String()
+		if w.Code != http.StatusOK || slices.ContainsFunc(want, func(part string) bool { return !strings.Contains(body, part) }) {
+			t.Errorf("%s: %d %s", path, w.Code, body)
 		}
 	}
 	for _, name := range []string{"staleness_ms.p50", "stale_beyond_max_lag", "database_reads", "database_reads_without_near", "hits_here", "hits_there", "reconnects", "lag_ms", "serving", "faults"} {

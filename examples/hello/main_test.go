@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/pinwheel-cache/pinwheel/internal/settle"
 )
 
 const patience = 2 * time.Minute
@@ -42,9 +44,9 @@ func TestHello(t *testing.T) {
 	}
 	p.line(t, " requests, hit ratio ")
 	unused, err := net.Dial("tcp", strings.TrimPrefix(url, "http://")) // as browsers do
-	must(t, err)
+	settle.Must(t, err)
 	defer unused.Close()
-	must(t, p.Process.Signal(os.Interrupt))
+	settle.Must(t, p.Process.Signal(os.Interrupt))
 	p.ends(t, true)
 }
 
@@ -59,7 +61,7 @@ func TestOutage(t *testing.T) {
 func TestFlags(t *testing.T) {
 	start(t, "-addr", "127.0.0.1:0", "-for", "10ms").ends(t, true)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	must(t, err)
+	settle.Must(t, err)
 	defer l.Close()
 	p := start(t, "-addr", l.Addr().String())
 	p.line(t, "choose another address: -addr ")
@@ -75,14 +77,14 @@ type process struct {
 func start(t *testing.T, args ...string) process {
 	t.Helper()
 	program, err := os.Executable()
-	must(t, err)
+	settle.Must(t, err)
 	p := process{Cmd: exec.Command(program, args...)}
 	p.Env = append(os.Environ(), "HELLO=1")
 	out, err := p.StdoutPipe()
-	must(t, err)
+	settle.Must(t, err)
 	p.Stderr = p.Stdout
 	p.lines = bufio.NewScanner(out)
-	must(t, p.Start())
+	settle.Must(t, p.Start())
 	kill := time.AfterFunc(patience, func() { p.Process.Kill() }) // then there are no more lines
 	t.Cleanup(func() { kill.Stop(); p.Process.Kill(); p.Wait() })
 	return p
@@ -115,16 +117,9 @@ func get(t *testing.T, url string) string {
 	t.Helper()
 	client := http.Client{Timeout: patience}
 	response, err := client.Get(url)
-	must(t, err)
+	settle.Must(t, err)
 	defer response.Body.Close()
 	body, err := io.ReadAll(response.Body)
-	must(t, err)
+	settle.Must(t, err)
 	return string(body)
-}
-
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
 }

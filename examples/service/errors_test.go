@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+
+	"github.com/pinwheel-cache/pinwheel/internal/settle"
 )
 
 // TestBadRequests checks that every error of a request is JSON that says what to do.
@@ -41,7 +43,7 @@ func TestBadRequests(t *testing.T) {
 // client.
 func TestInternalError(t *testing.T) {
 	r := start(t, nil)
-	must(t, r.svcCtx.Store.Close())
+	settle.Must(t, r.svcCtx.Store.Close())
 	r.want("GET", "/users/1", "", 500, `{"error":"internal error"}`)
 	if r.logs.lines("database not open") != 1 {
 		t.Errorf("the log has no line about the database")

@@ -6,18 +6,20 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/pinwheel-cache/pinwheel/internal/settle"
 )
 
 func TestSettings(t *testing.T) {
 	c, err := (&options{port: -1}).config()
-	must(t, err)
+	settle.Must(t, err)
 	if c.Host != "127.0.0.1" || c.Port != 8888 || c.Users.Limit != 1000 || c.Sessions.Expire != 30*time.Second || !c.Log.Stat {
 		t.Errorf("the built-in settings: %+v", c)
 	}
 	file := filepath.Join(t.TempDir(), "mine.yaml")
-	must(t, os.WriteFile(file, []byte("Name: mine\nPort: 1\nUsers: { Name: u, Limit: 5 }\nSessions: { Name: s, Expire: 2s }\n"), 0o600))
+	settle.Must(t, os.WriteFile(file, []byte("Name: mine\nPort: 1\nUsers: { Name: u, Limit: 5 }\nSessions: { Name: s, Expire: 2s }\n"), 0o600))
 	c, err = (&options{file: file, port: 7, database: "x.db"}).config()
-	must(t, err)
+	settle.Must(t, err)
 	if c.Port != 7 || c.Database != "x.db" || c.Users.Limit != 5 || c.Sessions.Expire != 2*time.Second {
 		t.Errorf("a file and flags on top: %+v", c)
 	}
@@ -32,7 +34,7 @@ func TestBadSettingsNameTheFile(t *testing.T) {
 		"Name: mine\nPort: 1\nUsers: { Name: u }\nSessions: { Name: s }\n": "Sessions.Expire is 0s",
 	} {
 		file := filepath.Join(t.TempDir(), "mine.yaml")
-		must(t, os.WriteFile(file, []byte(content), 0o600))
+		settle.Must(t, os.WriteFile(file, []byte(content), 0o600))
 		_, err := (&options{file: file, port: -1}).config()
 		if err == nil || !strings.Contains(err.Error(), file) || !strings.Contains(err.Error(), says) {
 			t.Errorf("%s%v", content, err)

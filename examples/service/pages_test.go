@@ -12,6 +12,7 @@ import (
 	"github.com/zeromicro/go-zero/core/logx"
 
 	"github.com/pinwheel-cache/pinwheel/examples/service/internal/config"
+	"github.com/pinwheel-cache/pinwheel/internal/settle"
 )
 
 // The page has what etc/service.yaml asks for.
@@ -100,7 +101,7 @@ func TestStatLinesAreLogged(t *testing.T) {
 // the service has, in a comment those that are not goctl's.
 func TestRoutesAreThoseOfTheDescription(t *testing.T) {
 	api, err := os.ReadFile("service.api")
-	must(t, err)
+	settle.Must(t, err)
 	var want []string
 	for line := range strings.Lines(string(api)) {
 		if m := regexp.MustCompile(`^(?:\t|// )(get|head|put|post|delete) (/\S*)`).FindStringSubmatch(line); m != nil {

@@ -20,6 +20,7 @@ import (
 	"github.com/zeromicro/go-zero/core/service"
 
 	"github.com/pinwheel-cache/pinwheel/examples/service/internal/model"
+	"github.com/pinwheel-cache/pinwheel/internal/settle"
 )
 
 // build makes the program once for all tests, in a folder that TestMain removes.
@@ -38,7 +39,7 @@ func built(t *testing.T) string {
 		t.Skip("it builds the program")
 	}
 	program, err := build()
-	must(t, err)
+	settle.Must(t, err)
 	return program
 }
 
@@ -65,7 +66,7 @@ func TestProcess(t *testing.T) {
 
 		// Browsers open connections that they do not use. They must not delay the end.
 		unused, err := net.Dial("tcp", address)
-		must(t, err)
+		settle.Must(t, err)
 		first.stop(sig)
 		_ = unused.Close()
 		http.DefaultClient.CloseIdleConnections()
@@ -120,7 +121,7 @@ func TestWarmRestart(t *testing.T) {
 // A DevServer that cannot listen is no reason not to start.
 func TestBusyDevServer(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	must(t, err)
+	settle.Must(t, err)
 	defer func() { _ = l.Close() }()
 	c := service.DevServerConfig{Enabled: true, Host: "127.0.0.1", Port: l.Addr().(*net.TCPAddr).Port}
 	giveUpBusyDevServer(&c)
@@ -148,7 +149,7 @@ func launch(t *testing.T, program string, args ...string) *process {
 		"Encoding: plain", "Encoding: plain\n  Level: debug",
 		"Port: 8888", fmt.Sprintf("Port: 8888\nTimeout: %d", patience.Milliseconds()),
 		"WaitTime: 5s", fmt.Sprintf("WaitTime: %v", patience)).Replace(string(defaultConfig))
-	must(t, os.WriteFile(file, []byte(settings), 0o600))
+	settle.Must(t, os.WriteFile(file, []byte(settings), 0o600))
 	p := &process{
 		t:         t,
 		devServer: fmt.Sprintf("http://127.0.0.1:%d", port),
@@ -157,7 +158,7 @@ func launch(t *testing.T, program string, args ...string) *process {
 		exited:    make(chan error, 1),
 	}
 	p.cmd.Stdout, p.cmd.Stderr = p.out, p.out
-	must(t, p.cmd.Start())
+	settle.Must(t, p.cmd.Start())
 	t.Cleanup(func() { _ = p.cmd.Process.Kill() })
 	go func() { p.exited <- p.cmd.Wait() }()
 	return p
@@ -204,9 +205,7 @@ func (p *process) said(what string) {
 // stop sends a signal, and expects the program to end well, before go-zero would kill it.
 func (p *process) stop(sig os.Signal) {
 	p.t.Helper()
-	if err := p.cmd.Process.Signal(sig); err != nil {
-		p.t.Fatal(err)
-	}
+	settle.Must(p.t, p.cmd.Process.Signal(sig))
 	select {
 	case err := <-p.exited:
 		if err != nil {

@@ -22,6 +22,7 @@ import (
 
 	"github.com/pinwheel-cache/pinwheel/examples/service/internal/config"
 	"github.com/pinwheel-cache/pinwheel/examples/service/internal/svc"
+	"github.com/pinwheel-cache/pinwheel/internal/settle"
 )
 
 // patience bounds the wait for what must happen, on however slow a machine.
@@ -64,18 +65,18 @@ func start(t *testing.T, edit func(*config.Config)) *running {
 	t.Helper()
 	o := options{port: -1, database: filepath.Join(t.TempDir(), "users.db")}
 	c, err := o.config()
-	must(t, err)
+	settle.Must(t, err)
 	c.DevServer.Enabled = false // go-zero starts one for a process, and never stops it
 	c.Timeout = patience.Milliseconds()
 	if edit != nil {
 		edit(&c)
 	}
 	svcCtx, err := svc.NewServiceContext(c)
-	must(t, err)
+	settle.Must(t, err)
 	server, err := newServer(svcCtx)
-	must(t, err)
+	settle.Must(t, err)
 	serverless, err := rest.NewServerless(server)
-	must(t, err)
+	settle.Must(t, err)
 	written := captureLogs(t)
 	web := httptest.NewServer(http.HandlerFunc(serverless.Serve))
 	stop := sync.OnceFunc(func() {
@@ -95,15 +96,15 @@ func start(t *testing.T, edit func(*config.Config)) *running {
 func (r *running) do(method, path, body string) (int, string) {
 	r.t.Helper()
 	req, err := http.NewRequest(method, r.url+path, strings.NewReader(body))
-	must(r.t, err)
+	settle.Must(r.t, err)
 	if body != "" {
 		req.Header.Set("Content-Type", "application/json")
 	}
 	resp, err := http.DefaultTransport.RoundTrip(req) // follows no redirect
-	must(r.t, err)
+	settle.Must(r.t, err)
 	defer func() { _ = resp.Body.Close() }()
 	got, err := io.ReadAll(resp.Body)
-	must(r.t, err)
+	settle.Must(r.t, err)
 	return resp.StatusCode, string(got)
 }
 
@@ -197,12 +198,4 @@ func (l *logs) lines(format string, args ...any) (n int) {
 		}
 	}
 	return n
-}
-
-// must ends a test with an error that it did not expect.
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
 }

@@ -5,6 +5,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
+
+	"github.com/pinwheel-cache/pinwheel/internal/settle"
 )
 
 // fipsProgram has each package that users import, but for those of go-zero, whose client of Redis does
@@ -25,9 +27,7 @@ func main() {}
 // Catches: a sum that FIPS 140 forbids, at the start of every program, as SHA-1 for a script was.
 func TestStartsWithFIPS140Only(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "main.go")
-	if err := os.WriteFile(file, []byte(fipsProgram), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	settle.Must(t, os.WriteFile(file, []byte(fipsProgram), 0o600))
 	run := exec.Command("go", "run", file)
 	run.Env = append(os.Environ(), "GODEBUG=fips140=only")
 	if out, err := run.CombinedOutput(); err != nil {

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/prometheus/prometheus/promql"
+
+	"github.com/pinwheel-cache/pinwheel/internal/settle"
 )
 
 // board is the Grafana board.
@@ -25,13 +27,9 @@ type panel struct {
 func panels(t *testing.T) map[string]panel {
 	t.Helper()
 	content, err := os.ReadFile(board)
-	if err != nil {
-		t.Fatal(err)
-	}
+	settle.Must(t, err)
 	var file struct{ Panels []panel }
-	if err := json.Unmarshal(content, &file); err != nil {
-		t.Fatal(err)
-	}
+	settle.Must(t, json.Unmarshal(content, &file))
 	all := make(map[string]panel)
 	for _, p := range file.Panels {
 		all[p.Title] = p

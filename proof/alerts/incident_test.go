@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/pinwheel-cache/pinwheel/cache"
+	"github.com/pinwheel-cache/pinwheel/internal/settle"
 	"github.com/pinwheel-cache/pinwheel/near"
 )
 
@@ -48,22 +49,19 @@ const (
 // board shows counts.
 var causes = []incident{
 	{"database hangs", func(s *service) {
-		c := s.users(nil)
-		s.serve(2*time.Hour, c.popular(database, nil))
+		c := s.busy()
 		answer := make(chan struct{})
 		defer close(answer)
 		s.trouble(3*time.Hour, func() { c.takeWithin(2*time.Second, int(c.zipf.Uint64()), answer) })
 	}, within{"CacheCallersGiveUp": 5 * time.Minute, "CacheHitRatioCollapsed": 25 * time.Minute, "CacheLoadsHang": 2 * time.Minute},
 		[]reading{{panel: hangs, curve: "users load", from: 30, to: math.Inf(1)}}},
 	{"database down", func(s *service) {
-		c := s.users(nil)
-		s.serve(2*time.Hour, c.popular(database, nil))
+		c := s.busy()
 		s.trouble(time.Hour, c.popular(database, errors.New("connection refused")))
 	}, within{"CacheHitRatioCollapsed": 25 * time.Minute, "CacheLoadsFail": 15 * time.Minute},
 		[]reading{{panel: failures, curve: "users failed", from: 1, to: math.Inf(1)}}},
 	{"database slow", func(s *service) {
-		c := s.users(nil)
-		s.serve(2*time.Hour, c.popular(database, nil))
+		c := s.busy()
 		s.trouble(time.Hour, c.popular(300*time.Millisecond, nil))
 	}, within{"CacheLoadsSlow": 15 * time.Minute},
 		[]reading{{panel: "Load time", curve: "users p50", from: 0.1, to: 1}}},
@@ -82,8 +80,7 @@ var causes = []incident{
 	}, within{"CacheCallbackHangs": 10 * time.Minute},
 		[]reading{{panel: hangs, curve: "users callback", from: 60, to: math.Inf(1)}}},
 	{"one hot key", func(s *service) {
-		c := s.users(nil)
-		s.serve(2*time.Hour, c.popular(database, nil))
+		c := s.busy()
 		s.trouble(15*time.Minute, func() {
 			c.popular(database, nil)()
 			c.take(7, database, nil)
@@ -91,15 +88,13 @@ var causes = []incident{
 		})
 	}, nil, []reading{{panel: "Hottest key", curve: "users host:1", from: 0.3, to: 1}}},
 	{"deploy", func(s *service) {
-		c := s.users(nil)
-		s.serve(2*time.Hour, c.popular(database, nil))
+		c := s.busy()
 		s.do(c.Close(context.Background()))
 		c = s.users(nil)
 		s.trouble(5*time.Minute, c.popular(database, nil))
 	}, nil, []reading{{panel: "Time since it was made", curve: "users host:1", from: 0, to: 600}}},
 	{"Clear", func(s *service) {
-		c, n := s.users(nil), 0
-		s.serve(2*time.Hour, c.popular(database, nil))
+		c, n := s.busy(), 0
 		s.trouble(time.Hour, func() {
 			if n++; n%100 == 0 {
 				c.Clear()
@@ -109,16 +104,14 @@ var causes = []incident{
 	}, within{"CacheHitRatioCollapsed": 25 * time.Minute},
 		[]reading{{panel: "Cleared and deleted", curve: "users cleared", from: 0.1, to: math.Inf(1)}}},
 	{"TTL too short", func(s *service) {
-		c := s.users(nil)
-		s.serve(2*time.Hour, c.popular(database, nil))
+		c := s.busy()
 		s.do(c.Close(context.Background()))
 		c = s.users(func(o *cache.Options[int, int]) { o.Expire = time.Second })
 		s.trouble(time.Hour, c.popular(database, nil))
 	}, within{"CacheHitRatioCollapsed": 25 * time.Minute},
 		[]reading{{panel: misses, curve: "users expired", from: 0.2, to: 1}}},
 	{"key set grown", func(s *service) {
-		c := s.users(nil)
-		s.serve(2*time.Hour, c.popular(database, nil))
+		c := s.busy()
 		s.trouble(2*time.Hour, c.uniform(800))
 	}, within{"CacheEvictsYoungEntries": time.Hour, "CacheHitRatioCollapsed": 25 * time.Minute}, []reading{
 		{panel: "Hit ratio", curve: "users", from: 0.6, to: 1, ago: 3 * time.Hour},
@@ -132,8 +125,7 @@ var causes = []incident{
 		{panel: estimate, curve: "users double", from: 0.8, to: 1},
 	}},
 	{"scan", func(s *service) {
-		c, next := s.users(nil), 1_000_000
-		s.serve(2*time.Hour, c.popular(database, nil))
+		c, next := s.busy(), 1_000_000
 		s.trouble(90*time.Minute, func() {
 			c.popular(database, nil)()
 			for range 2 {
@@ -164,8 +156,7 @@ var others = []incident{
 		s.serve(4*time.Hour, s.users(nil).popular(database, nil))
 	}, nil, nil},
 	{"cleared once", func(s *service) {
-		c := s.users(nil)
-		s.serve(2*time.Hour, c.popular(database, nil))
+		c := s.busy()
 		c.Clear()
 		s.trouble(time.Hour, c.popular(database, nil))
 	}, nil, nil},
@@ -220,14 +211,10 @@ var others = []incident{
 		s.trouble(time.Hour, c.popular)
 	}, within{"CacheHitRatioCollapsed": 25 * time.Minute, "CacheNearStoreFails": 10 * time.Minute}, nil},
 	{"callbacks of a wheel are slow", func(s *service) {
-		w := s.wheel(func(int) { time.Sleep(10 * time.Second) })
-		next := 0
-		s.serve(time.Hour, func() { next++; s.do(w.SetTimer(next, next, time.Second)) })
+		s.useWheel(func(int) { time.Sleep(10 * time.Second) })
 	}, within{"TimingWheelBehind": 15 * time.Minute, "TimingWheelLate": 20 * time.Minute}, nil},
 	{"callbacks of a wheel panic", func(s *service) {
-		w := s.wheel(func(int) { panic("oh") })
-		next := 0
-		s.serve(time.Hour, func() { next++; s.do(w.SetTimer(next, next, time.Second)) })
+		s.useWheel(func(int) { panic("oh") })
 	}, within{"TimingWheelPanics": 3 * time.Minute}, nil},
 }
 
@@ -272,9 +259,7 @@ func TestIncidents(t *testing.T) {
 // TestGuideHasCauses compares the table of causes in docs/monitoring.md with those here.
 func TestGuideHasCauses(t *testing.T) {
 	content, err := os.ReadFile(guide)
-	if err != nil {
-		t.Fatal(err)
-	}
+	settle.Must(t, err)
 	_, table, _ := strings.Cut(string(content), "\n| Cause |")
 	rows := strings.Split(table, "\n")[2:]
 	for i, c := range causes {

@@ -2,6 +2,7 @@ package alerts
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -19,6 +20,8 @@ import (
 	"github.com/prometheus/prometheus/rules"
 	"github.com/prometheus/prometheus/storage"
 	"github.com/prometheus/prometheus/util/teststorage"
+
+	"github.com/pinwheel-cache/pinwheel/internal/settle"
 )
 
 // file has the alert rules.
@@ -28,9 +31,7 @@ const file = "../../docs/alerts.yaml"
 func alerts(t *testing.T) (names []string) {
 	t.Helper()
 	groups, errs := rulefmt.ParseFile(file, false, model.LegacyValidation)
-	for _, err := range errs {
-		t.Fatal(err)
-	}
+	settle.Must(t, errors.Join(errs...))
 	for _, group := range groups.Groups {
 		for _, rule := range group.Rules {
 			if rule.Alert != "" {
@@ -76,9 +77,7 @@ func newMonitor(t *testing.T) *monitor {
 		Logger:     promslog.NewNopLogger(),
 	})
 	groups, errs := manager.LoadGroups(time.Minute, labels.EmptyLabels(), "", nil, false, file)
-	for _, err := range errs {
-		t.Fatal(err)
-	}
+	settle.Must(t, errors.Join(errs...))
 	for _, group := range groups {
 		m.groups = append(m.groups, group)
 	}
@@ -156,9 +155,8 @@ func ingest(t *testing.T, to storage.Appendable, at time.Time, families map[stri
 		for _, l := range m.Label {
 			b.Set(l.GetName(), l.GetValue())
 		}
-		if _, err := app.Append(0, b.Labels(), at.UnixMilli(), value); err != nil {
-			t.Fatal(err)
-		}
+		_, err := app.Append(0, b.Labels(), at.UnixMilli(), value)
+		settle.Must(t, err)
 	}
 	for name, f := range families {
 		for _, m := range f.Metric {
@@ -176,7 +174,5 @@ func ingest(t *testing.T, to storage.Appendable, at time.Time, families map[stri
 			}
 		}
 	}
-	if err := app.Commit(); err != nil {
-		t.Fatal(err)
-	}
+	settle.Must(t, app.Commit())
 }

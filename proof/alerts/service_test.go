@@ -48,6 +48,13 @@ func (s *service) users(change func(*cache.Options[int, int])) users {
 	return users{c, rand.NewZipf(rand.New(rand.NewPCG(1, 2)), 1.1, 1, 2_000)}
 }
 
+// busy returns users who have been asked for during two hours.
+func (s *service) busy() users {
+	c := s.users(nil)
+	s.serve(2*time.Hour, c.popular(database, nil))
+	return c
+}
+
 // popular returns a request for one of the users, mostly one of a few, with a database that
 // takes some time and may fail.
 func (u users) popular(takes time.Duration, err error) func() {
@@ -75,12 +82,14 @@ func (u users) takeWithin(d time.Duration, key int, answer chan struct{}) {
 	}()
 }
 
-func (s *service) wheel(execute func(int)) *timingwheel.TimingWheel[int, int] {
+// useWheel sets timers of a wheel for an hour.
+func (s *service) useWheel(execute func(int)) {
 	w, err := timingwheel.New(100*time.Millisecond, 512, func(key, _ int) { execute(key) },
 		timingwheel.WithOnPanic(func(any, []byte) {}))
 	s.do(err)
 	s.t.Cleanup(func() { s.do(w.Shutdown(context.Background())) })
-	return w
+	next := 0
+	s.serve(time.Hour, func() { next++; s.do(w.SetTimer(next, next, time.Second)) })
 }
 
 func (s *service) do(err error) {

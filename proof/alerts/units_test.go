@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"go.yaml.in/yaml/v2"
+
+	"github.com/pinwheel-cache/pinwheel/internal/settle"
 )
 
 // units has the unit tests of the rules.
@@ -24,9 +26,7 @@ func TestUnits(t *testing.T) {
 // then do.
 func TestEveryAlertHasUnits(t *testing.T) {
 	content, err := os.ReadFile(units)
-	if err != nil {
-		t.Fatal(err)
-	}
+	settle.Must(t, err)
 	var file struct {
 		Tests []struct {
 			Name    string
@@ -35,9 +35,7 @@ func TestEveryAlertHasUnits(t *testing.T) {
 			} `yaml:"promql_expr_test"`
 		}
 	}
-	if err := yaml.Unmarshal(content, &file); err != nil {
-		t.Fatal(err)
-	}
+	settle.Must(t, yaml.Unmarshal(content, &file))
 	var tested []string
 	for _, test := range file.Tests {
 		alert, _, _ := strings.Cut(test.Name, ",")

@@ -66,9 +66,7 @@ func writtenAs[K comparable](t *testing.T, keys map[K]string) {
 		if got := keytext.Of(key); got != want {
 			t.Errorf("%T %v is written as %q, want %q", key, key, got, want)
 		}
-		if got, err := keytext.Parser[K]()(want); got != key || err != nil {
-			t.Errorf("%q is read as %T %v, %v, want %v", want, got, got, err, key)
-		}
+		readAs(t, want, key)
 	}
 }
 
@@ -169,7 +167,6 @@ func TestTextsThatAreNoKeys(t *testing.T) {
 	if _, err := keytext.Parser[id]()("abc"); err == nil || !strings.Contains(err.Error(), "an id has 4 digits") {
 		t.Errorf("the error %v hides that of UnmarshalText", err)
 	}
-
 }
 
 // TestKeysThatCannotBeRead checks for which types there is no parser.

@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/pinwheel-cache/pinwheel/internal/eviction"
@@ -134,7 +135,7 @@ func TestWeight(t *testing.T) {
 func TestConcurrentUse(t *testing.T) {
 	c := New(16, byUse, byUse)
 	var wg sync.WaitGroup
-	stop := make(chan struct{})
+	var stop atomic.Bool
 	for seed := range uint64(4) {
 		wg.Go(func() {
 			r := rand.New(rand.NewPCG(seed, 0))
@@ -161,20 +162,14 @@ func TestConcurrentUse(t *testing.T) {
 	}
 	var poll sync.WaitGroup
 	poll.Go(func() {
-		for {
+		for !stop.Load() && !t.Failed() {
 			if s := c.Counts(); max(s.Half, s.Same, s.Double, s.OtherPolicy) > s.Gets {
 				t.Errorf("more hits than gets: %+v", s)
-				return
-			}
-			select {
-			case <-stop:
-				return
-			default:
 			}
 		}
 	})
 	wg.Wait()
-	close(stop)
+	stop.Store(true)
 	poll.Wait()
 	for i := range c.caches {
 		shadow := &c.caches[i]

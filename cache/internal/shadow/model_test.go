@@ -70,9 +70,8 @@ func (n *naive) fill(h uint64, now, deadline int64) {
 }
 
 func (n *naive) touch(h uint64, deadline int64) {
-	if e := n.find(h); e != nil {
-		e.mark()
-		e.deadline = deadline
+	if n.find(h) != nil {
+		n.set(h, deadline)
 	}
 }
 

@@ -7,6 +7,7 @@ package monitoring
 
 import (
 	"encoding/json"
+	"errors"
 	"net/http/httptest"
 	"os"
 	"regexp"
@@ -23,6 +24,7 @@ import (
 	"github.com/prometheus/prometheus/promql/parser"
 
 	"github.com/pinwheel-cache/pinwheel/internal/histogram"
+	"github.com/pinwheel-cache/pinwheel/internal/settle"
 	"github.com/pinwheel-cache/pinwheel/internal/sources"
 	"github.com/pinwheel-cache/pinwheel/stats"
 )
@@ -127,12 +129,7 @@ func (p panel) checkPlace(t *testing.T) {
 // each has annotations and a section of the runbook.
 func TestAlerts(t *testing.T) {
 	file, errs := rulefmt.ParseFile(docs+"alerts.yaml", false, model.LegacyValidation)
-	for _, err := range errs {
-		t.Error(err)
-	}
-	if t.Failed() {
-		return
-	}
+	settle.Must(t, errors.Join(errs...))
 	guide := read(t, docs+"monitoring.md")
 	known := series(t)
 	for _, group := range file.Groups {
@@ -284,9 +281,7 @@ func metrics(t *testing.T) map[string]*dto.MetricFamily {
 	stats.Handler().ServeHTTP(w, httptest.NewRequest("GET", "/metrics", nil))
 	parser := expfmt.NewTextParser(model.LegacyValidation)
 	families, err := parser.TextToMetricFamilies(w.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	settle.Must(t, err)
 	if len(families) < 20 {
 		t.Fatalf("only %d metrics", len(families))
 	}
@@ -295,16 +290,12 @@ func metrics(t *testing.T) map[string]*dto.MetricFamily {
 
 func decode(t *testing.T, file string, into any) {
 	t.Helper()
-	if err := json.Unmarshal([]byte(read(t, file)), into); err != nil {
-		t.Fatal(err)
-	}
+	settle.Must(t, json.Unmarshal([]byte(read(t, file)), into))
 }
 
 func read(t *testing.T, file string) string {
 	t.Helper()
 	content, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	settle.Must(t, err)
 	return string(content)
 }

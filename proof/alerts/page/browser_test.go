@@ -16,6 +16,8 @@ import (
 
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
+
+	"github.com/pinwheel-cache/pinwheel/internal/settle"
 )
 
 // patience bounds the wait for what must happen, on however slow a machine.
@@ -122,6 +124,13 @@ func get[T any](b *browser, expression string) T {
 	return v
 }
 
+// run runs a subtest, which is told of all failures meanwhile.
+func (b *browser) run(name string, test func()) {
+	outer := b.t
+	defer func() { b.t = outer }()
+	outer.Run(name, func(t *testing.T) { b.t = t; test() })
+}
+
 // until waits for an expression to be true. In it, numberOf returns the exact number that the
 // page shows at a place.
 func (b *browser) until(what, expression string) {
@@ -140,9 +149,8 @@ func (b *browser) look(width int64, scheme string) {
 	b.t.Helper()
 	b.do("window", chromedp.EmulateViewport(width, 900))
 	media := emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}}
-	if _, err := chromedp.Call(b.ctx, emulation.SetEmulatedMedia, media); err != nil {
-		b.t.Fatal(err)
-	}
+	_, err := chromedp.Call(b.ctx, emulation.SetEmulatedMedia, media)
+	settle.Must(b.t, err)
 }
 
 // visit opens a view of the page.
@@ -153,7 +161,7 @@ func (b *browser) visit(hash, shows string) {
 }
 
 // equal lets the page show one answer and compares each number with it.
-func (b *browser) equal(url, view string, atLeast int) {
+func (b *browser) equal(view string, atLeast int) {
 	b.t.Helper()
 	// The page asks as usual, and the answer is kept too.
 	get[int](b, `
@@ -177,9 +185,7 @@ func (b *browser) equal(url, view string, atLeast int) {
 		}
 	})()`)
 	var answer struct{ Caches, Wheels []map[string]any }
-	if err := json.Unmarshal([]byte(shown.Text), &answer); err != nil {
-		b.t.Fatal(err)
-	}
+	settle.Must(b.t, json.Unmarshal([]byte(shown.Text), &answer))
 	byName := map[string]map[string]any{}
 	for _, s := range append(answer.Caches, answer.Wheels...) {
 		byName[s["name"].(string)] = s
@@ -227,10 +233,6 @@ func (b *browser) picture(name string) {
 		return
 	}
 	png, err := chromedp.Run(b.ctx, chromedp.FullScreenshot(100))
-	if err != nil {
-		b.t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(*screenshots, name+".png"), png, 0o644); err != nil {
-		b.t.Fatal(err)
-	}
+	settle.Must(b.t, err)
+	settle.Must(b.t, os.WriteFile(filepath.Join(*screenshots, name+".png"), png, 0o644))
 }

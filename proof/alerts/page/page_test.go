@@ -16,6 +16,7 @@ import (
 	"github.com/chromedp/chromedp/kb"
 
 	"github.com/pinwheel-cache/pinwheel/cache"
+	"github.com/pinwheel-cache/pinwheel/internal/settle"
 	"github.com/pinwheel-cache/pinwheel/stats"
 	"github.com/pinwheel-cache/pinwheel/timingwheel"
 )
@@ -37,12 +38,8 @@ func serve(t *testing.T, o cache.Options[int64, string], load func(context.Conte
 	users := cache.Must(o)
 	sessions := cache.Must(cache.Options[string, int]{Name: "sessions", Expire: 30 * time.Second, OnRemove: func(cache.Event[string, int]) {}})
 	reminders, err := timingwheel.New(time.Second, 60, func(string, string) {}, timingwheel.WithName("reminders"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := reminders.SetTimer("me", "tea", time.Hour); err != nil {
-		t.Fatal(err)
-	}
+	settle.Must(t, err)
+	settle.Must(t, reminders.SetTimer("me", "tea", time.Hour))
 	if o.Grace > 0 { // what was never loaded has no value that could stand in
 		for id := range int64(mostUsers) {
 			users.Set(id, "user")
@@ -93,15 +90,13 @@ func TestPageInABrowser(t *testing.T) {
 
 	b.do("the overview", chromedp.Navigate(page), chromedp.WaitVisible(`tr[data-name="users"]`))
 	b.until("the numbers move", `numberOf('tr[data-name="users"] [data-field="windows.1m.gets_per_second"]') > 10`)
-	t.Run("equal to the JSON", func(t *testing.T) {
-		b.t = t
-		b.equal(service.url, "overview", 10)
+	b.run("equal to the JSON", func() {
+		b.equal("overview", 10)
 		b.visit("#/cache/users", `figure[data-chart="hit-ratio"]`)
 		b.until("the hits grow", `(window.first ??= numberOf('[data-field="hits"]')) < numberOf('[data-field="hits"]')`)
-		b.equal(service.url, "users", 50)
+		b.equal("users", 50)
 	})
-	t.Run("words", func(t *testing.T) {
-		b.t = t
+	b.run("words", func() {
 		for _, words := range []string{"Since ", " on ", "last minute", "99 % within", "requests"} {
 			b.until("it says "+words, fmt.Sprintf(`document.body.textContent.includes(%q)`, words))
 		}
@@ -117,8 +112,7 @@ func TestPageInABrowser(t *testing.T) {
 			return document.querySelector('.findings').textContent === 'It is <b>too</b> small.';
 		})`)
 	})
-	t.Run("charts", func(t *testing.T) {
-		b.t = t
+	b.run("charts", func() {
 		for _, chart := range []string{"hit-ratio", "requests", "entries", "removals", "load", "callbacks", "tombstones"} {
 			b.until(chart+" has a curve", fmt.Sprintf(`document.querySelector('figure[data-chart="%s"] svg.chart path.line').getAttribute('d') > ''`, chart))
 		}
@@ -126,8 +120,7 @@ func TestPageInABrowser(t *testing.T) {
 		b.until("all charts have the cursor", `[...document.querySelectorAll('figure:not([hidden]) path.cursor')].every((c) => c.style.display !== 'none')`)
 		b.do("no cursor", chromedp.KeyEvent(kb.Escape))
 	})
-	t.Run("near", func(t *testing.T) {
-		b.t = t
+	b.run("near", func() {
 		const charts = `const charts = [...document.querySelectorAll('figure[data-chart^="near-"]')];`
 		b.until("other caches have no charts of near caches", charts+`charts.length === 4 && charts.every((f) => f.hidden)`)
 		b.until("near caches have them", `import('./state.js').then(({state, show}) => {
@@ -139,27 +132,23 @@ func TestPageInABrowser(t *testing.T) {
 			return charts.every((f) => !f.hidden && f.querySelector('svg.chart path.line').getAttribute('d') > '');
 		})`)
 	})
-	t.Run("pause", func(t *testing.T) {
-		b.t = t
+	b.run("pause", func() {
 		b.do("key p", chromedp.KeyEvent("p"))
 		b.until("it is paused", `document.body.dataset.state === 'paused'`)
 		b.do("key p", chromedp.KeyEvent("p"))
 		b.until("it goes on", `document.body.dataset.state === 'live' && (window.paused ??= document.body.dataset.updated) < document.body.dataset.updated`)
 	})
-	t.Run("purge", func(t *testing.T) {
-		b.t = t
+	b.run("purge", func() {
 		b.do("a key that is not there", chromedp.SendKeys(`form [aria-label="Key"]`, "nonsense\r"))
 		b.until("it says what is wrong", `document.querySelector('form output').textContent.includes('want an int64')`)
 	})
-	t.Run("purge by prefix", func(t *testing.T) {
-		b.t = t
+	b.run("purge by prefix", func() {
 		b.visit("#/cache/sessions", `form [aria-label="Prefix"]`)
 		b.do("a prefix that no key has", chromedp.SendKeys(`form [aria-label="Prefix"]`, "nobody"))
 		b.until("it says how many", `(window.asked ??= [...document.querySelectorAll('form button')].find((b) => b.textContent === 'Purge by prefix').click() ?? 1) &&
 			document.querySelector('form output').textContent === 'Removed 0.'`)
 	})
-	t.Run("views", func(t *testing.T) {
-		b.t = t
+	b.run("views", func() {
 		for _, view := range []struct{ hash, shows, name string }{
 			{"#/", `tr[data-name="users"]`, "overview"},
 			{"#/cache/users", `figure[data-chart="hit-ratio"]`, "cache"},
@@ -178,10 +167,8 @@ func TestPageInABrowser(t *testing.T) {
 			}
 		}
 	})
-	b.t = t
 	b.do("back", chromedp.Navigate(page+"/#/"), chromedp.WaitVisible(`tr[data-name="users"]`))
-	t.Run("misses of every reason", func(t *testing.T) {
-		b.t = t
+	b.run("misses of every reason", func() {
 		get[int](b, `window.answer = fetch; window.fetch = async (...all) => {
 			const json = await (await answer(...all)).json();
 			const users = json.caches.find((c) => c.name === 'users');
@@ -192,7 +179,6 @@ func TestPageInABrowser(t *testing.T) {
 		b.until("a quarter hits", `import('./state.js').then(({state}) => state.points.caches.get('users').some((p) => p.hit_ratio === 0.25))`)
 		b.until("a cause stands out", `document.querySelector('tr[data-name="users"] .bad[data-field="findings.0.cause"]')?.textContent === 'cleared'`)
 	})
-	b.t = t
 	b.report()
 	service.stop()
 	b.until("it says that there is no answer", `document.body.dataset.state === 'stale'`)

@@ -5,14 +5,14 @@ import (
 	"errors"
 	"path/filepath"
 	"testing"
+
+	"github.com/pinwheel-cache/pinwheel/internal/settle"
 )
 
 func open(t *testing.T, path string, fill int) *Store {
 	t.Helper()
 	s, err := OpenStore(path, fill)
-	if err != nil {
-		t.Fatal(err)
-	}
+	settle.Must(t, err)
 	t.Cleanup(func() { _ = s.Close() })
 	return s
 }
@@ -27,12 +27,8 @@ func TestOnlyANewDatabaseIsFilled(t *testing.T) {
 			t.Fatalf("user %d: %+v, %v", id+1, u, err)
 		}
 	}
-	if err := s.Delete(100); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	settle.Must(t, s.Delete(100))
+	settle.Must(t, s.Close())
 	if u, err := open(t, path, 100).Get(context.Background(), 100); !errors.Is(err, ErrNotFound) {
 		t.Errorf("the deleted user is there again: %+v, %v", u, err)
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/pinwheel-cache/pinwheel/cache"
+	"github.com/pinwheel-cache/pinwheel/internal/settle"
 )
 
 // soon is how long these tests wait for a mistake to show. Correct code passes with any value.
@@ -62,9 +63,7 @@ func TestTheDatabaseIsWrittenFirst(t *testing.T) {
 	for _, w := range []write{put("new"), remove} {
 		users := cached(t, cache.Options[int64, User]{Limit: 10})
 		other, err := users.store.db.Begin(true) // there is one writer at a time
-		if err != nil {
-			t.Fatal(err)
-		}
+		settle.Must(t, err)
 		written := make(chan error)
 		go func() { written <- w(users) }()
 		time.Sleep(soon)
@@ -72,9 +71,7 @@ func TestTheDatabaseIsWrittenFirst(t *testing.T) {
 		if _, err := users.Find(context.Background(), 1); err != nil {
 			t.Error(err)
 		}
-		if err := errors.Join(other.Rollback(), <-written); err != nil {
-			t.Fatal(err)
-		}
+		settle.Must(t, errors.Join(other.Rollback(), <-written))
 		agree(t, users, 1)
 	}
 }
