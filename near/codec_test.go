@@ -45,10 +45,7 @@ func TestMaxLagOfAWatcher(t *testing.T) {
 // loaded anew, as one for which it returns an error: else nobody gets the key again.
 func TestDecodeThatDoesNotReturn(t *testing.T) {
 	for name, fail := range map[string]func(){"panic": func() { panic("boom") }, "Goexit": runtime.Goexit} {
-		for call, take := range map[string]func(r *rig){
-			"Take":     func(r *rig) { r.Take(r.t.Context(), "k", r.fetch) },
-			"TakeMany": func(r *rig) { r.TakeMany(r.t.Context(), []string{"k"}, r.fetchMany) },
-		} {
+		for _, many := range []bool{false, true} {
 			bubble(t, func(t *testing.T) {
 				codec := near.JSON[string]()
 				codec.Decode = func(data []byte) (string, error) {
@@ -60,17 +57,17 @@ func TestDecodeThatDoesNotReturn(t *testing.T) {
 				r := newRig(t, near.Options[string, string]{Values: codec})
 				r.server.put("k", near.Item{State: near.Found, Value: []byte("bad")})
 				ended := make(chan struct{})
-				go func() { defer close(ended); take(r) }()
+				go func() { defer close(ended); takeK(t.Context(), r.Cache, many, r.fetch) }()
 				<-ended
 				if item := r.server.look("k"); string(item.Value) == "bad" {
-					t.Errorf("%s in %s: the value is still there", name, call)
+					t.Errorf("%s, many %t: the value is still there", name, many)
 				}
 				before := r.fetched
 				if value, err := r.Take(t.Context(), "k", r.fetch); err != nil || value != "fetched" {
-					t.Errorf("after %s in %s: %q, %v", name, call, value, err)
+					t.Errorf("after %s, many %t: %q, %v", name, many, value, err)
 				}
 				if name == "panic" && (before != 1 || r.fetched != 1) {
-					t.Errorf("%s in %s: fetched %d times, and then %d", name, call, before, r.fetched-before)
+					t.Errorf("%s, many %t: fetched %d times, and then %d", name, many, before, r.fetched-before)
 				}
 			})
 		}
