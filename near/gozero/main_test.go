@@ -3,12 +3,10 @@ package gozero_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/redis/rueidis"
 	"github.com/zeromicro/go-zero/core/logx"
 	"github.com/zeromicro/go-zero/core/stores/cache"
 	gozeroredis "github.com/zeromicro/go-zero/core/stores/redis"
@@ -111,26 +109,8 @@ func await(t testing.TB, what string, is func() bool) {
 	}
 }
 
-func server(t testing.TB, args ...string) *redistest.Server {
-	t.Helper()
-	s, err := redistest.Start(args...)
-	return redistest.Started(t, s, err)
-}
-
-// do runs a command at a server, and returns its answer as text.
-func do(t testing.TB, s *redistest.Server, args ...string) string {
-	t.Helper()
-	m, err := s.Do(args...)
-	if rueidis.IsRedisNil(err) {
-		return ""
-	}
-	check(t, err)
-	if n, err := m.AsInt64(); err == nil {
-		return fmt.Sprint(n)
-	}
-	text, err := m.ToString()
-	check(t, err)
-	return text
-}
-
-var check = settle.Must // ends a test with an error that it did not expect
+var (
+	server = redistest.Serve
+	do     = redistest.Do
+	check  = settle.Must // ends a test with an error that it did not expect
+)

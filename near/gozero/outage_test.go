@@ -130,8 +130,7 @@ func TestConf(t *testing.T) {
 
 // TestMaxBytes checks that entries weigh the bytes of key and JSON.
 func TestMaxBytes(t *testing.T) {
-	s := server(t)
-	c := newNear(t, gozero.Conf{MaxBytes: 10_000}, nodes(s.Addr))
+	c := newNear(t, gozero.Conf{MaxBytes: 10_000}, nodes(server(t).Addr))
 	long := strings.Repeat("x", 20_000)
 	check(t, c.Set(key, long))
 	for range 3 {
