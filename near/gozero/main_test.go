@@ -52,20 +52,20 @@ func nodes(addrs ...string) (all cache.CacheConf) {
 // newNear returns a cache that is closed after the test, and serves.
 func newNear(t testing.TB, c gozero.Conf, nodes cache.CacheConf, opts ...cache.Option) *gozero.Cache {
 	t.Helper()
-	c.Name, c.MaxLag = t.Name(), maxLag
-	made, err := gozero.New(c, nodes, errNotFound, opts...)
-	check(t, err)
-	closeAfter(t, made)
+	c.MaxLag = maxLag
+	made := newIdle(t, c, nodes, errNotFound, opts...)
 	awaitServing(t, made)
 	return made
 }
 
-func closeAfter(t testing.TB, c *gozero.Cache) {
-	t.Cleanup(func() {
-		if err := c.Close(context.Background()); err != nil {
-			t.Error(err)
-		}
-	})
+// newIdle returns a cache that is closed after the test, and perhaps does not serve yet.
+func newIdle(t testing.TB, c gozero.Conf, nodes cache.CacheConf, notFound error, opts ...cache.Option) *gozero.Cache {
+	t.Helper()
+	c.Name = t.Name()
+	made, err := gozero.New(c, nodes, notFound, opts...)
+	check(t, err)
+	t.Cleanup(func() { check(t, made.Close(context.Background())) })
+	return made
 }
 
 // awaitServing waits until c keeps a value that Redis has. go-zero's breaker may be open.

@@ -53,9 +53,7 @@ func TestServerComesLater(t *testing.T) {
 		t.Fatalf("no server, and no NonBlock: %v", err)
 	}
 	there[0].NonBlock = true
-	c, err := gozero.New(gozero.Conf{Name: t.Name(), MaxLag: maxLag}, there, errNotFound)
-	check(t, err)
-	closeAfter(t, c)
+	c := newIdle(t, gozero.Conf{MaxLag: maxLag}, there, errNotFound)
 	if err := c.Take(new(row), key, nil); err == nil {
 		t.Error("no server, and no error")
 	}

@@ -305,9 +305,7 @@ func TestDecodeThatDoesNotReturn(t *testing.T) {
 func TestLongTimes(t *testing.T) {
 	const long = math.MaxInt64
 	s := server(t)
-	c, err := gozero.New(gozero.Conf{Name: t.Name(), Expire: long, MaxLag: long}, nodes(s.Addr), errNotFound)
-	check(t, err)
-	closeAfter(t, c)
+	c := newIdle(t, gozero.Conf{Expire: long, MaxLag: long}, nodes(s.Addr), errNotFound)
 	check(t, c.SetWithExpire(key, 1, long))
 	awaitHit := func(what string) {
 		await(t, what, func() bool {
