@@ -45,10 +45,7 @@ func TestMaxLagOfAWatcher(t *testing.T) {
 // loaded anew, as one for which it returns an error: else nobody gets the key again.
 func TestDecodeThatDoesNotReturn(t *testing.T) {
 	for name, fail := range map[string]func(){"panic": func() { panic("boom") }, "Goexit": runtime.Goexit} {
-		for call, take := range map[string]func(r *rig){
-			"Take":     func(r *rig) { r.Take(r.t.Context(), "k", r.fetch) },
-			"TakeMany": func(r *rig) { r.TakeMany(r.t.Context(), []string{"k"}, r.fetchMany) },
-		} {
+		for _, many := range []bool{false, true} {
 			bubble(t, func(t *testing.T) {
 				codec := near.JSON[string]()
 				codec.Decode = func(data []byte) (string, error) {
@@ -60,56 +57,67 @@ func TestDecodeThatDoesNotReturn(t *testing.T) {
 				r := newRig(t, near.Options[string, string]{Values: codec})
 				r.server.put("k", near.Item{State: near.Found, Value: []byte("bad")})
 				ended := make(chan struct{})
-				go func() { defer close(ended); take(r) }()
+				go func() { defer close(ended); takeK(t.Context(), r.Cache, many, r.fetch) }()
 				<-ended
 				if item := r.server.look("k"); string(item.Value) == "bad" {
-					t.Errorf("%s in %s: the value is still there", name, call)
+					t.Errorf("%s, many %t: the value is still there", name, many)
 				}
 				before := r.fetched
 				if value, err := r.Take(t.Context(), "k", r.fetch); err != nil || value != "fetched" {
-					t.Errorf("after %s in %s: %q, %v", name, call, value, err)
+					t.Errorf("after %s, many %t: %q, %v", name, many, value, err)
 				}
 				if name == "panic" && (before != 1 || r.fetched != 1) {
-					t.Errorf("%s in %s: fetched %d times, and then %d", name, call, before, r.fetched-before)
+					t.Errorf("%s, many %t: fetched %d times, and then %d", name, many, before, r.fetched-before)
 				}
 			})
 		}
 	}
 }
 
-// TestCodecPanics checks that a panic of a codec is an error, and that one of the Parse of
-// keys counts as a text that is no key.
+// TestCodecPanics checks that an error and a panic of a codec are errors, and leave no lease, and
+// that those of the Parse of keys count as a text that is no key.
 func TestCodecPanics(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		boom := errors.New("boom")
-		r := newRig(t, near.Options[string, string]{})
-		c := r.join(r.server, near.Options[string, string]{
-			Prefix: "p:",
-			Values: near.Codec[string]{
-				Encode: func(string) ([]byte, error) { panic(boom) },
-				Decode: func([]byte) (string, error) { panic(boom) },
-			},
-			Keys: near.Text[string]{String: strings.Clone, Parse: func(string) (string, error) { panic(boom) }},
-		})
-		calls := map[string]func() error{
-			"Set":      func() error { return c.Set(t.Context(), "k", "v") },
-			"Take":     func() error { _, err := c.Take(t.Context(), "k", r.fetch); return err },
-			"TakeMany": func() error { _, err := c.TakeMany(t.Context(), []string{"k"}, r.fetchMany); return err },
-			"Get": func() error {
-				r.store("p:there", "1", 0)
-				_, _, err := c.Get(t.Context(), "there")
-				return err
-			},
-		}
-		for name, call := range calls {
-			var panicked *cache.PanicError
-			if err := call(); !errors.Is(err, boom) || !errors.As(err, &panicked) || len(panicked.Stack) == 0 {
-				t.Errorf("%s: %v", name, err)
+	for _, panics := range []bool{false, true} {
+		inRig(t, near.Options[string, string]{}, func(t *testing.T, r *rig) {
+			bad := errors.New("bad")
+			fail := func() error {
+				if panics {
+					panic(bad)
+				}
+				return bad
 			}
-		}
-		if item := r.server.look("p:k"); item.State != near.Missing {
-			t.Errorf("the store has %+v", item)
-		}
-		r.hand.Changed("p:k")
-	})
+			c := r.join(r.server, near.Options[string, string]{
+				Prefix: "p:",
+				Values: near.Codec[string]{
+					Encode: func(string) ([]byte, error) { return nil, fail() },
+					Decode: func([]byte) (string, error) { return "", fail() },
+				},
+				Keys: near.Text[string]{String: strings.Clone, Parse: func(string) (string, error) { return "", fail() }},
+			})
+			calls := map[string]func() error{
+				"Set":      func() error { return c.Set(t.Context(), "k", "v") },
+				"Take":     func() error { _, err := c.Take(t.Context(), "k", r.fetch); return err },
+				"TakeMany": func() error { _, err := c.TakeMany(t.Context(), []string{"k"}, r.fetchMany); return err },
+				"Get": func() error {
+					r.store("p:there", "1", 0)
+					_, _, err := c.Get(t.Context(), "there")
+					return err
+				},
+			}
+			for name, call := range calls {
+				err := call()
+				var panicked *cache.PanicError
+				if is := errors.As(err, &panicked); is != panics || is && len(panicked.Stack) == 0 || !errors.Is(err, bad) {
+					t.Errorf("%s: %v", name, err)
+				}
+				if !panics && name != "Get" && err != bad {
+					t.Errorf("%s: %v, want the error of the codec itself", name, err)
+				}
+			}
+			if len(r.server.items) != 1 {
+				t.Errorf("the store has %v, want what Get has found there", r.server.items)
+			}
+			r.hand.Changed("p:k")
+		})
+	}
 }

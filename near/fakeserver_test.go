@@ -42,17 +42,10 @@ var errServer = errors.New("the connection is broken")
 
 // travel takes the time of a message.
 func (s *server) travel(ctx context.Context) error {
-	if s.delay == nil {
-		return context.Cause(ctx)
+	if s.delay != nil {
+		sleep(ctx, s.delay())
 	}
-	timer := time.NewTimer(s.delay())
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
+	return context.Cause(ctx)
 }
 
 // do runs a command. It may fail before it has an effect, or after.
@@ -71,6 +64,16 @@ func (s *server) do(ctx context.Context, op string, command func()) error {
 		return errServer
 	}
 	return s.travel(ctx)
+}
+
+// write is do for a command that a full server refuses: then command returns false.
+func (s *server) write(ctx context.Context, op string, command func() (accepted bool)) error {
+	accepted := false
+	err := s.do(ctx, op, func() { accepted = command() })
+	if err == nil && !accepted {
+		err = fmt.Errorf("full: %w", near.ErrReadOnly)
+	}
+	return err
 }
 
 func (s *server) fails(op string) bool { return s.fail != nil && s.fail(op) }
@@ -117,16 +120,12 @@ func (s *server) Get(ctx context.Context, keys ...string) (items []near.Item, er
 }
 
 func (s *server) Set(ctx context.Context, key string, item near.Item) error {
-	refused := false
-	err := s.do(ctx, "set", func() {
-		if refused = s.full; !refused {
+	return s.write(ctx, "set", func() bool {
+		if !s.full {
 			s.put(key, item)
 		}
+		return !s.full
 	})
-	if err == nil && refused {
-		err = fmt.Errorf("full: %w", near.ErrReadOnly)
-	}
-	return err
 }
 
 func (s *server) Del(ctx context.Context, keys ...string) error {
@@ -138,12 +137,11 @@ func (s *server) Del(ctx context.Context, keys ...string) error {
 }
 
 func (s *server) Lease(ctx context.Context, life time.Duration, keys ...string) (items []near.Item, err error) {
-	refused := false
-	err = s.do(ctx, "lease", func() {
+	err = s.write(ctx, "lease", func() bool {
 		for _, key := range keys {
 			r := s.look(key)
-			if refused = refused || s.full && r.State == near.Missing; refused {
-				return
+			if s.full && r.State == near.Missing {
+				return false
 			}
 			if r.State == near.Missing {
 				s.tokens++
@@ -152,10 +150,8 @@ func (s *server) Lease(ctx context.Context, life time.Duration, keys ...string) 
 			}
 			items = append(items, r.Item)
 		}
+		return true
 	})
-	if err == nil && refused {
-		err = fmt.Errorf("full: %w", near.ErrReadOnly)
-	}
 	return items, err
 }
 
@@ -185,15 +181,7 @@ func (s *server) called(op string) int {
 }
 
 // plain hides the leases of a server.
-type plain struct{ s *server }
-
-func (p plain) Get(ctx context.Context, keys ...string) ([]near.Item, error) {
-	return p.s.Get(ctx, keys...)
-}
-func (p plain) Set(ctx context.Context, key string, item near.Item) error {
-	return p.s.Set(ctx, key, item)
-}
-func (p plain) Del(ctx context.Context, keys ...string) error { return p.s.Del(ctx, keys...) }
+type plain struct{ near.Store }
 
 // A stream is what one connection of a watcher brings, in order.
 type stream struct {
@@ -268,16 +256,11 @@ func (s *server) cut(silently bool) {
 	}
 }
 
-func (s *server) setFull(full bool) {
+// set sets down or full.
+func (s *server) set(flag *bool, to bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.full = full
-}
-
-func (s *server) setDown(down bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.down = down
+	*flag = to
 }
 
 // Watch connects until ctx ends.
@@ -325,17 +308,14 @@ func (s *server) session(ctx context.Context, w near.Watcher) {
 			w.Lost(errServer)
 			return
 		}
-		timer := time.NewTimer(wait)
 		select {
 		case <-one.arrived:
-		case <-timer.C:
+		case <-time.After(wait):
 		case <-pings.C:
 			go s.ping(ctx, one, time.Now())
 		case <-ctx.Done():
-			timer.Stop()
 			return
 		}
-		timer.Stop()
 	}
 }
 

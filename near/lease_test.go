@@ -188,8 +188,7 @@ func TestKeptUnderALease(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		r := &rig{t: t, server: newServer(), hand: new(hand), value: "fetched"}
 		r.Cache = r.join(plain{r.server}, near.Options[string, string]{})
-		r.hand.ChangedAll()
-		r.hand.vouch()
+		r.serve()
 		r.Take(t.Context(), "k", r.fetch)
 		r.stays(1)
 	})
@@ -210,8 +209,7 @@ func TestExcept(t *testing.T) {
 			{nil, 0},
 		} {
 			near.Except(r.hand.Watcher, c.untold)
-			r.hand.ChangedAll()
-			r.hand.vouch()
+			r.serve()
 			r.Get(t.Context(), "k")
 			r.stays(c.reads)
 		}
@@ -236,8 +234,7 @@ func TestExceptWithServeOn(t *testing.T) {
 		r.server.fail = func(string) bool { return true }
 		for range 2 {
 			near.Except(r.hand.Watcher, func(key string) bool { return key == "k" })
-			r.hand.ChangedAll()
-			r.hand.vouch()
+			r.serve()
 			if got := gets(); got != "1" {
 				t.Errorf("while the server is away %q", got)
 			}
@@ -253,11 +250,10 @@ func TestExceptWithServeOn(t *testing.T) {
 // stays checks that key k is in memory, and is read again later than MaxLag after now so often.
 func (r *rig) stays(reads int) {
 	r.t.Helper()
-	before := r.server.called("get")
 	end := time.Now().Add(time.Second) // fake time
 	for _, want := range []int{0, reads} {
-		if r.Get(r.t.Context(), "k"); r.server.called("get")-before != want {
-			r.t.Errorf("%+v: after %v: %d reads, want %d", r.Stats().Near, time.Since(end), r.server.called("get")-before, want)
+		if got := r.gets("k"); got != want {
+			r.t.Errorf("%+v: after %v: %d reads, want %d", r.Stats().Near, time.Since(end), got, want)
 		}
 		time.Sleep(time.Until(end))
 		r.hand.vouch()
@@ -276,8 +272,7 @@ func withoutLeases(t *testing.T, maxLag time.Duration, test func(t *testing.T, r
 				r := &rig{t: t, server: newServer(), hand: new(hand)}
 				r.server.fail = func(op string) bool { return op == "lease" || op == "set" }
 				r.Cache = r.join(store(r.server), near.Options[string, string]{MaxLag: maxLag})
-				r.hand.ChangedAll()
-				r.hand.vouch()
+				r.serve()
 				test(t, r)
 			})
 		})
@@ -321,23 +316,11 @@ func TestSharedFetch(t *testing.T) {
 				time.Sleep(time.Second)
 				return "v", nil
 			}
-			take := func() (string, error) { return r.Take(t.Context(), "k", fetch) }
-			takeMany := func() (string, error) {
-				got, err := r.TakeMany(t.Context(), []string{"k"}, func(ctx context.Context, _ []string) (map[string]string, error) {
-					value, err := fetch(ctx)
-					return map[string]string{"k": value}, err
-				})
-				return got["k"], err
-			}
 			for round := range 4 {
 				var callers sync.WaitGroup
 				for i := range 10 {
 					callers.Go(func() {
-						call := take
-						if (i+first)%2 == 1 {
-							call = takeMany
-						}
-						if value, err := call(); value != "v" || err != nil {
+						if value, err := takeK(t.Context(), r.Cache, (i+first)%2 == 1, fetch); value != "v" || err != nil {
 							t.Errorf("%q, %v", value, err)
 						}
 					})
@@ -393,6 +376,18 @@ func TestWaitsForOneFetch(t *testing.T) {
 			})
 		}
 	}
+}
+
+// takeK takes key k, by a TakeMany of it alone if many is set.
+func takeK(ctx context.Context, c *near.Cache[string, string], many bool, fetch func(context.Context) (string, error)) (string, error) {
+	if !many {
+		return c.Take(ctx, "k", fetch)
+	}
+	values, err := c.TakeMany(ctx, []string{"k"}, func(ctx context.Context, _ []string) (map[string]string, error) {
+		value, err := fetch(ctx)
+		return map[string]string{"k": value}, err
+	})
+	return values["k"], err
 }
 
 // takeOneOrTen takes a key, or ten by one call, each of which is fetched, or is an error.

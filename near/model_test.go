@@ -36,9 +36,7 @@ type version struct {
 }
 
 // An instance is one of a fleet.
-type instance struct {
-	cache *near.Cache[int, int]
-}
+type instance = near.Cache[int, int]
 
 // A fleet runs random operations and notes which answers are wrong.
 type fleet struct {
@@ -151,12 +149,12 @@ func runFleet(t *testing.T, s setup) *fleet {
 			}
 			c, err := near.New[int, int](f.server, f.server, o)
 			must(t, err)
-			f.instances = append(f.instances, &instance{c})
+			f.instances = append(f.instances, c)
 		}
 		f.run(t)
 		for _, one := range f.instances {
-			f.localHits += one.cache.Stats().Hits
-			if err := one.cache.Close(context.Background()); err != nil {
+			f.localHits += one.Stats().Hits
+			if err := one.Close(context.Background()); err != nil {
 				t.Error(err)
 			}
 		}
@@ -204,17 +202,17 @@ func (f *fleet) faults(ctx context.Context) {
 			f.server.flush()
 		case 4:
 			f.server.cut(f.below(2) == 0)
-			f.server.setDown(true)
+			f.server.set(&f.server.down, true)
 			sleep(ctx, f.upTo(500))
-			f.server.setDown(false)
+			f.server.set(&f.server.down, false)
 		case 6: // nobody is answered
 			f.away.Store(true)
 			sleep(ctx, f.upTo(900))
 			f.away.Store(false)
 		case 7:
-			f.server.setFull(true)
+			f.server.set(&f.server.full, true)
 			sleep(ctx, f.upTo(500))
-			f.server.setFull(false)
+			f.server.set(&f.server.full, false)
 		case 5: // evicted for want of memory
 			f.server.mu.Lock()
 			for _, text := range textsOf(f.below(modelKeys)) {
@@ -234,13 +232,13 @@ func (f *fleet) step(ctx context.Context, one *instance) {
 		f.write(ctx, nil, key)
 	case n < 6:
 		began := time.Now()
-		value, ok, err := one.cache.Get(ctx, key)
+		value, ok, err := one.Get(ctx, key)
 		f.judge(one, "Get", key, began, value, ok, err)
 	case n < 8:
 		f.takeMany(ctx, one)
 	default:
 		began := time.Now()
-		value, err := one.cache.Take(ctx, key, func(ctx context.Context) (int, error) { return f.fetch(key) })
+		value, err := one.Take(ctx, key, func(ctx context.Context) (int, error) { return f.fetch(key) })
 		f.judge(one, "Take", key, began, value, true, err)
 	}
 	if f.below(3) == 0 {
@@ -279,9 +277,9 @@ func (f *fleet) write(ctx context.Context, one *instance, key int) {
 	case one == nil:
 		err = f.server.Del(ctx, textsOf(key)...)
 	case !absent && f.below(4) == 0:
-		err = one.cache.Set(ctx, key, number)
+		err = one.Set(ctx, key, number)
 	default:
-		err = one.cache.Del(ctx, key)
+		err = one.Del(ctx, key)
 	}
 	if err == nil {
 		f.db.mu.Lock()
@@ -346,7 +344,7 @@ func (f *fleet) stale(one *instance, after []version, began time.Time) string {
 func (f *fleet) takeMany(ctx context.Context, one *instance) {
 	began := time.Now()
 	keys := []int{f.below(modelKeys), f.below(modelKeys), f.below(modelKeys)}
-	values, err := one.cache.TakeMany(ctx, keys, func(_ context.Context, missing []int) (map[int]int, error) {
+	values, err := one.TakeMany(ctx, keys, func(_ context.Context, missing []int) (map[int]int, error) {
 		fetched := map[int]int{}
 		for _, key := range missing {
 			if value, err := f.fetch(key); err == nil {

@@ -51,11 +51,23 @@ type rig struct {
 // newRig returns a rig whose cache serves, if it is connected.
 func newRig(t *testing.T, o near.Options[string, string]) *rig {
 	t.Helper()
+	r := idleRig(t, o)
+	r.serve()
+	return r
+}
+
+// idleRig returns a rig whose source has told nothing yet.
+func idleRig(t *testing.T, o near.Options[string, string]) *rig {
+	t.Helper()
 	r := &rig{t: t, server: newServer(), hand: new(hand), value: "fetched"}
 	r.Cache = r.join(r.server, o)
+	return r
+}
+
+// serve has the source say that it reports all changes from now on.
+func (r *rig) serve() {
 	r.hand.ChangedAll()
 	r.hand.vouch()
-	return r
 }
 
 func (r *rig) join(store near.Store, o near.Options[string, string]) *near.Cache[string, string] {
@@ -75,12 +87,33 @@ func (r *rig) fetch(context.Context) (string, error) {
 // want takes key k, and says if it is not so.
 func (r *rig) want(what, value string, reads, fetched int) {
 	r.t.Helper()
+	r.wants(what, value, nil, reads, fetched)
+}
+
+// wants is want, also for an error.
+func (r *rig) wants(what, value string, wantErr error, reads, fetched int) {
+	r.t.Helper()
 	before, calls := r.fetched, r.server.called("lease")
 	got, err := r.Take(r.t.Context(), "k", r.fetch)
-	if err != nil || got != value || r.server.called("lease")-calls != reads || r.fetched-before != fetched {
-		r.t.Errorf("%s: Take = %q, %v with %d reads of the store and %d fetches; want %q with %d and %d",
-			what, got, err, r.server.called("lease")-calls, r.fetched-before, value, reads, fetched)
+	if err != wantErr || err == nil && got != value || r.server.called("lease")-calls != reads || r.fetched-before != fetched {
+		r.t.Errorf("%s: Take = %q, %v with %d reads of the store and %d fetches; want %q, %v with %d and %d",
+			what, got, err, r.server.called("lease")-calls, r.fetched-before, value, wantErr, reads, fetched)
 	}
+}
+
+// gets returns how often a Get of a key reads the store.
+func (r *rig) gets(key string) (reads int) {
+	before := r.server.called("get")
+	r.Get(r.t.Context(), key)
+	return r.server.called("get") - before
+}
+
+// takeFor takes a key with a deadline, in fake time.
+func (r *rig) takeFor(d time.Duration, key string) error {
+	ctx, cancel := context.WithTimeout(r.t.Context(), d) // fake time
+	defer cancel()
+	_, err := r.Take(ctx, key, r.fetch)
+	return err
 }
 
 func (r *rig) store(key, value string, ttl time.Duration) {
@@ -104,8 +137,7 @@ func inRig(t *testing.T, o near.Options[string, string], f func(t *testing.T, r 
 func TestServesWhenConfirmed(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		const lag = time.Second
-		r := &rig{t: t, server: newServer(), hand: new(hand)}
-		r.Cache = r.join(r.server, near.Options[string, string]{})
+		r := idleRig(t, near.Options[string, string]{})
 		n := 0
 		next := func() string { n++; r.store("k", strconv.Itoa(n), 0); return strconv.Itoa(n) }
 		brief := func(what string) {
@@ -236,8 +268,7 @@ func TestChanged(t *testing.T) {
 		must(t, err)
 		defer numbers.Close(t.Context())
 		synctest.Wait()
-		r.hand.ChangedAll()
-		r.hand.vouch()
+		r.serve()
 		r.server.put("7", near.Item{State: near.Found, Value: []byte("70")})
 		for range 2 {
 			numbers.Get(t.Context(), 7)
@@ -325,10 +356,8 @@ func TestLocalTTL(t *testing.T) {
 			time.Sleep(time.Until(end) - 100*time.Millisecond - 1) // it may count from when it was asked
 			r.want("just before its end", "1", 0, 0)
 			time.Sleep(100*time.Millisecond + 1)
-			if before := r.server.called("get"); c.want > 0 {
-				if r.Get(t.Context(), "k"); r.server.called("get") == before {
-					t.Errorf("%+v: it is here when it ends", c)
-				}
+			if c.want > 0 && r.gets("k") == 0 {
+				t.Errorf("%+v: it is here when it ends", c)
 			}
 		})
 	}
@@ -418,8 +447,7 @@ func TestLongTimes(t *testing.T) {
 	bubbleBegan := time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
 	for _, asOf := range []time.Time{{}, bubbleBegan.Add(-long)} {
 		bubble(t, func(t *testing.T) {
-			r := &rig{t: t, server: newServer(), hand: new(hand)}
-			r.Cache = r.join(r.server, near.Options[string, string]{})
+			r := idleRig(t, near.Options[string, string]{})
 			r.store("k", "1", 0)
 			time.Sleep(time.Second)
 			r.hand.ChangedAll()

@@ -3,12 +3,10 @@ package gozero_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/redis/rueidis"
 	"github.com/zeromicro/go-zero/core/logx"
 	"github.com/zeromicro/go-zero/core/stores/cache"
 	gozeroredis "github.com/zeromicro/go-zero/core/stores/redis"
@@ -54,20 +52,20 @@ func nodes(addrs ...string) (all cache.CacheConf) {
 // newNear returns a cache that is closed after the test, and serves.
 func newNear(t testing.TB, c gozero.Conf, nodes cache.CacheConf, opts ...cache.Option) *gozero.Cache {
 	t.Helper()
-	c.Name, c.MaxLag = t.Name(), maxLag
-	made, err := gozero.New(c, nodes, errNotFound, opts...)
-	check(t, err)
-	closeAfter(t, made)
+	c.MaxLag = maxLag
+	made := newIdle(t, c, nodes, errNotFound, opts...)
 	awaitServing(t, made)
 	return made
 }
 
-func closeAfter(t testing.TB, c *gozero.Cache) {
-	t.Cleanup(func() {
-		if err := c.Close(context.Background()); err != nil {
-			t.Error(err)
-		}
-	})
+// newIdle returns a cache that is closed after the test, and perhaps does not serve yet.
+func newIdle(t testing.TB, c gozero.Conf, nodes cache.CacheConf, notFound error, opts ...cache.Option) *gozero.Cache {
+	t.Helper()
+	c.Name = t.Name()
+	made, err := gozero.New(c, nodes, notFound, opts...)
+	check(t, err)
+	t.Cleanup(func() { check(t, made.Close(context.Background())) })
+	return made
 }
 
 // awaitServing waits until c keeps a value that Redis has. go-zero's breaker may be open.
@@ -111,26 +109,8 @@ func await(t testing.TB, what string, is func() bool) {
 	}
 }
 
-func server(t testing.TB, args ...string) *redistest.Server {
-	t.Helper()
-	s, err := redistest.Start(args...)
-	return redistest.Started(t, s, err)
-}
-
-// do runs a command at a server, and returns its answer as text.
-func do(t testing.TB, s *redistest.Server, args ...string) string {
-	t.Helper()
-	m, err := s.Do(args...)
-	if rueidis.IsRedisNil(err) {
-		return ""
-	}
-	check(t, err)
-	if n, err := m.AsInt64(); err == nil {
-		return fmt.Sprint(n)
-	}
-	text, err := m.ToString()
-	check(t, err)
-	return text
-}
-
-var check = settle.Must // ends a test with an error that it did not expect
+var (
+	server = redistest.Serve
+	do     = redistest.Do
+	check  = settle.Must // ends a test with an error that it did not expect
+)

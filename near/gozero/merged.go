@@ -113,10 +113,8 @@ func (m member) Lost(err error) {
 	}
 	p.connected = false
 	m.uncover(p)
-	for _, q := range m.parts {
-		if q.connected {
-			return
-		}
+	if slices.ContainsFunc(m.parts, func(q part) bool { return q.connected }) {
+		return
 	}
 	m.open = false
 	m.to.Lost(err)

@@ -53,9 +53,7 @@ func TestServerComesLater(t *testing.T) {
 		t.Fatalf("no server, and no NonBlock: %v", err)
 	}
 	there[0].NonBlock = true
-	c, err := gozero.New(gozero.Conf{Name: t.Name(), MaxLag: maxLag}, there, errNotFound)
-	check(t, err)
-	closeAfter(t, c)
+	c := newIdle(t, gozero.Conf{MaxLag: maxLag}, there, errNotFound)
 	if err := c.Take(new(row), key, nil); err == nil {
 		t.Error("no server, and no error")
 	}
@@ -130,8 +128,7 @@ func TestConf(t *testing.T) {
 
 // TestMaxBytes checks that entries weigh the bytes of key and JSON.
 func TestMaxBytes(t *testing.T) {
-	s := server(t)
-	c := newNear(t, gozero.Conf{MaxBytes: 10_000}, nodes(s.Addr))
+	c := newNear(t, gozero.Conf{MaxBytes: 10_000}, nodes(server(t).Addr))
 	long := strings.Repeat("x", 20_000)
 	check(t, c.Set(key, long))
 	for range 3 {

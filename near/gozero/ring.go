@@ -63,12 +63,8 @@ func (r *ring) node(key string) *node {
 
 // Covers reports whether a key has one of the prefixes, and its node vouches.
 func (r *ring) Covers(key string) bool {
-	for _, prefix := range r.prefixes {
-		if strings.HasPrefix(key, prefix) {
-			return r.node(key).covered.Load()
-		}
-	}
-	return false
+	prefixed := slices.ContainsFunc(r.prefixes, func(prefix string) bool { return strings.HasPrefix(key, prefix) })
+	return prefixed && r.node(key).covered.Load()
 }
 
 // Partial reports whether a Redis tells of some changes late or not at all.

@@ -96,8 +96,7 @@ func TestChangesOfOthers(t *testing.T) {
 
 // TestOwnWrites checks that a caller that has changed a key gets the new value at once.
 func TestOwnWrites(t *testing.T) {
-	s := server(t)
-	c := newNear(t, gozero.Conf{}, nodes(s.Addr))
+	c := newNear(t, gozero.Conf{}, nodes(server(t).Addr))
 	d := &table{}
 	for i := range int64(200) {
 		d.row.ID = 1000 + i
@@ -306,27 +305,23 @@ func TestDecodeThatDoesNotReturn(t *testing.T) {
 func TestLongTimes(t *testing.T) {
 	const long = math.MaxInt64
 	s := server(t)
-	c, err := gozero.New(gozero.Conf{Name: t.Name(), Expire: long, MaxLag: long}, nodes(s.Addr), errNotFound)
-	check(t, err)
-	closeAfter(t, c)
+	c := newIdle(t, gozero.Conf{Expire: long, MaxLag: long}, nodes(s.Addr), errNotFound)
 	check(t, c.SetWithExpire(key, 1, long))
-	await(t, "a hit", func() bool {
-		var got int
-		before := hits(t)
-		return c.Get(key, &got) == nil && got == 1 && hits(t) > before
-	})
+	awaitHit := func(what string) {
+		await(t, what, func() bool {
+			var got int
+			before := hits(t)
+			return c.Get(key, &got) == nil && got == 1 && hits(t) > before
+		})
+	}
+	awaitHit("a hit")
 	do(t, s, "PEXPIREAT", key, fmt.Sprint(int64(long)))
-	await(t, "a hit again", func() bool {
-		var got int
-		before := hits(t)
-		return c.Get(key, &got) == nil && hits(t) > before
-	})
+	awaitHit("a hit again")
 }
 
 // TestTypes checks that each caller decodes into its own type.
 func TestTypes(t *testing.T) {
-	s := server(t)
-	c := newNear(t, gozero.Conf{}, nodes(s.Addr))
+	c := newNear(t, gozero.Conf{}, nodes(server(t).Addr))
 	check(t, c.Set(key, []int64{323427211229009810}))
 	for range 4 {
 		var list []int64
@@ -345,8 +340,7 @@ func TestTypes(t *testing.T) {
 // TestErrors checks that the error of a query reaches the caller as it is, and is not
 // kept.
 func TestErrors(t *testing.T) {
-	s := server(t)
-	c := newNear(t, gozero.Conf{}, nodes(s.Addr))
+	c := newNear(t, gozero.Conf{}, nodes(server(t).Addr))
 	d := &table{err: errors.New("the database is away")}
 	d.take(t, c, key, row{}, d.err, 1)
 	d.take(t, c, key, row{}, d.err, 2)
@@ -367,8 +361,7 @@ func TestErrors(t *testing.T) {
 
 // TestOneQuery checks that callers that miss a key at the same time wait for one query.
 func TestOneQuery(t *testing.T) {
-	s := server(t)
-	c := newNear(t, gozero.Conf{}, nodes(s.Addr))
+	c := newNear(t, gozero.Conf{}, nodes(server(t).Addr))
 	var queries atomic.Int64
 	var all sync.WaitGroup
 	proceed := make(chan struct{})
@@ -388,8 +381,7 @@ func TestOneQuery(t *testing.T) {
 
 // Catches: a caller that leaves while its query runs, and so writes to the caller's variables.
 func TestQueryEndsBeforeItsCaller(t *testing.T) {
-	s := server(t)
-	c := newNear(t, gozero.Conf{}, nodes(s.Addr))
+	c := newNear(t, gozero.Conf{}, nodes(server(t).Addr))
 	ctx, cancel := context.WithCancel(t.Context())
 	returned := false
 	_ = c.TakeCtx(ctx, new(row), key, func(any) error {

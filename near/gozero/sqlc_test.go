@@ -70,9 +70,7 @@ func TestModel(t *testing.T) {
 	defer db.Close()
 	conn := sqlx.NewSqlConnFromDB(db)
 	c := nodes(s.Addr)
-	made, err := gozero.New(gozero.Conf{Name: t.Name(), MaxLag: maxLag}, c, sqlc.ErrNotFound)
-	check(t, err)
-	closeAfter(t, made)
+	made := newIdle(t, gozero.Conf{MaxLag: maxLag}, c, sqlc.ErrNotFound)
 	awaitServing(t, made)
 
 	theirs, m := newUserModel(conn, c), newUserModel(conn, c)

@@ -32,9 +32,7 @@ func watchError(user string, err error) error {
 	if err == nil {
 		return nil
 	}
-	if user == "" {
-		user = "default"
-	}
+	user = cmp.Or(user, "default")
 	switch text := err.Error(); {
 	case strings.Contains(text, "NOPERM"):
 		return fmt.Errorf("user %q may not watch: %w: want an administrator to run ACL SETUSER %s %s", user, err, user, rights)

@@ -1,6 +1,7 @@
 package redis
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"fmt"
@@ -98,26 +99,15 @@ func (r *Redis) releaseAll(ctx context.Context, keys []string, token string) err
 // readLease returns the item of a reply of leaseScript, which is nil if it took the lease.
 func readLease(reply rueidis.RedisResult, token string) (near.Item, error) {
 	pair, err := reply.ToArray()
-	switch {
-	case rueidis.IsRedisNil(err):
-		return near.Item{State: near.Missing, Token: token}, nil
-	case ofOtherType(err):
-		return near.Item{State: near.Broken}, nil
-	case err != nil:
-		return near.Item{}, err
+	if err != nil {
+		return withoutValue(err, token)
 	}
 	if len(pair) != 2 {
 		return near.Item{}, fmt.Errorf("%d values, want 2", len(pair))
 	}
 	data, err := pair[0].AsBytes()
-	if err != nil {
-		return near.Item{}, err
-	}
-	left, err := pair[1].AsInt64()
-	if err != nil {
-		return near.Item{}, err
-	}
-	return decode(data, left), nil
+	left, err2 := pair[1].AsInt64()
+	return decode(data, left), cmp.Or(err, err2)
 }
 
 // Fill stores an item in the place of a lease.

@@ -13,7 +13,6 @@ import (
 	"github.com/pinwheel-cache/pinwheel/near"
 	"github.com/pinwheel-cache/pinwheel/near/redis"
 	"github.com/pinwheel-cache/pinwheel/near/redis/redistest"
-	"github.com/redis/rueidis"
 )
 
 func TestMain(m *testing.M) { redistest.VerifyTestMain(m) }
@@ -23,12 +22,6 @@ const (
 	patience = time.Minute            // for what must happen
 )
 
-func server(t testing.TB, args ...string) *redistest.Server {
-	t.Helper()
-	s, err := redistest.Start(args...)
-	return redistest.Started(t, s, err)
-}
-
 // modes are the ways to hear of changes, with the arguments of a server that offers no better one.
 var modes = map[string][]string{
 	"tracking": nil, "notifications": append(notTracking, "--notify-keyspace-events", "KA"), "RESP2": {"--rename-command", "HELLO", "", "--notify-keyspace-events", "KA"},
@@ -36,16 +29,6 @@ var modes = map[string][]string{
 
 // notTracking are the arguments of a server that refuses to track.
 var notTracking = []string{"--user", "default", "on", "nopass", "~*", "&*", "+@all", "-client|tracking"}
-
-// do runs a command at a server.
-func do(t testing.TB, s *redistest.Server, args ...string) rueidis.RedisMessage {
-	t.Helper()
-	m, err := s.Do(args...)
-	if err != nil && !rueidis.IsRedisNil(err) {
-		t.Fatalf("%.80q: %v", args, err)
-	}
-	return m
-}
 
 // open connects, and closes after the test.
 func open(t testing.TB, o redis.Options, addrs ...string) *redis.Redis {
@@ -216,4 +199,33 @@ func (r *recorder) awaitAgain(t testing.TB, what string, f func()) {
 	r.await(t, what, func() bool { return r.alls > alls && r.served })
 }
 
-var check = settle.Must // ends a test with an error that it did not expect
+// await waits until is returns true, and fails the test with the state that it returns.
+func await(t testing.TB, what string, is func() (ok bool, state any)) {
+	t.Helper()
+	for end := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
+		ok, state := is()
+		if ok {
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatalf("waiting for %s: %v", what, state)
+		}
+	}
+}
+
+// refusal returns the error of New, which must fail.
+func refusal(t testing.TB, what string, o redis.Options) error {
+	t.Helper()
+	r, err := redis.New(t.Context(), o)
+	if err == nil {
+		r.Close()
+		t.Fatalf("%s: no error", what)
+	}
+	return err
+}
+
+var (
+	server = redistest.Serve
+	do     = redistest.Do
+	check  = settle.Must // ends a test with an error that it did not expect
+)

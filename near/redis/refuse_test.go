@@ -20,17 +20,19 @@ import (
 // a moment, while the source reconnects.
 func tracker(t testing.TB, s *redistest.Server) string {
 	t.Helper()
-	for end := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
-		list := do(t, s, "CLIENT", "LIST")
-		text, err := list.ToString()
-		check(t, err)
-		if line := regexp.MustCompile(`(?m)^.* flags=\w*B .*$`).FindString(text); line != "" {
-			return line
-		}
-		if time.Now().After(end) {
-			t.Fatalf("no connection tracks: %s", text)
-		}
-	}
+	return awaitClient(t, s, `flags=\w*B `)
+}
+
+// awaitClient waits for a line of CLIENT LIST that has the pattern, and returns it.
+func awaitClient(t testing.TB, s *redistest.Server, pattern string) (line string) {
+	t.Helper()
+	lines := regexp.MustCompile(`(?m)^.* ` + pattern + `.*$`)
+	await(t, pattern, func() (bool, any) {
+		all := do(t, s, "CLIENT", "LIST")
+		line = lines.FindString(all)
+		return line != "", all
+	})
+	return line
 }
 
 // Catches: a server that cannot push changes and is accepted, and an error that does not say
@@ -60,12 +62,7 @@ func TestRefused(t *testing.T) {
 			c.o.Prefixes = []string{"user:"}
 		}
 		c.o.Client.InitAddress = []string{c.addr}
-		r, err := redis.New(t.Context(), c.o)
-		if err == nil {
-			r.Close()
-			t.Errorf("%s: no error", c.name)
-			continue
-		}
+		err := refusal(t, c.name, c.o)
 		if c.is != nil && !errors.Is(err, c.is) {
 			t.Errorf("%s: %v is not %v", c.name, err, c.is)
 		}
@@ -75,7 +72,7 @@ func TestRefused(t *testing.T) {
 			}
 		}
 	}
-	if _, err := redis.New(t.Context(), redis.Options{Prefixes: []string{"a"}}); err == nil || !strings.Contains(err.Error(), "InitAddress") {
+	if err := refusal(t, "no address", redis.Options{Prefixes: []string{"a"}}); !strings.Contains(err.Error(), "InitAddress") {
 		t.Errorf("no address: %v", err)
 	}
 }
@@ -85,10 +82,7 @@ func TestRefused(t *testing.T) {
 func TestConnectLater(t *testing.T) {
 	s := server(t, "--requirepass", "pw")
 	o := redis.Options{Prefixes: []string{"user:"}, ConnectLater: true, Client: rueidis.ClientOption{InitAddress: []string{s.Addr}, Password: "wrong"}}
-	if r, err := redis.New(t.Context(), o); err == nil {
-		r.Close()
-		t.Error("a wrong password is no error")
-	}
+	_ = refusal(t, "a wrong password", o)
 	o.Client.Password = "pw"
 	s.Kill()
 	r := open(t, o, s.Addr)
@@ -152,11 +146,8 @@ func TestSecrets(t *testing.T) {
 	}
 	for _, addr := range []string{url.Client.InitAddress[0], "rediss://:" + secret + "@h:1/0", "app:" + secret + "@h:1", "redis://h:1?password=" + secret} {
 		o.Client.InitAddress = []string{s.Addr, addr}
-		r, err := redis.New(t.Context(), o)
-		if err == nil {
-			r.Close()
-			t.Errorf("%s: no error", addr)
-		} else if text := err.Error(); strings.Contains(text, secret) || !strings.Contains(text, "rueidis.ParseURL") {
+		err := refusal(t, addr, o)
+		if text := err.Error(); strings.Contains(text, secret) || !strings.Contains(text, "rueidis.ParseURL") {
 			t.Errorf("%s: %s", addr, text)
 		}
 	}
@@ -218,9 +209,10 @@ func TestACL(t *testing.T) {
 			if c.name == "cluster by shards" {
 				askElsewhere(t, r, cluster)
 			}
-			awaitPing(t, c.servers[0])
+			awaitClient(t, c.servers[0], `cmd=ping .*user=app`) // an idle connection of the user
 			for _, s := range append([]*redistest.Server{c.seed}, c.servers...) {
-				log := do(t, s, "ACL", "LOG")
+				log, err := s.Do("ACL", "LOG")
+				check(t, err)
 				if refused, err := log.ToArray(); err != nil || len(refused) > 0 {
 					t.Errorf("%s refused %s", s.Addr, log.String())
 				}
@@ -257,30 +249,11 @@ func askElsewhere(t *testing.T, r *redis.Redis, c *redistest.Cluster) {
 		to = c.Masters[1]
 	}
 	set := func(at, other *redistest.Server, state string) {
-		id := do(t, other, "CLUSTER", "MYID")
-		name, err := id.ToString()
-		check(t, err)
-		do(t, at, "CLUSTER", "SETSLOT", slot, state, name)
+		do(t, at, "CLUSTER", "SETSLOT", slot, state, do(t, other, "CLUSTER", "MYID"))
 	}
 	set(to, from, "IMPORTING")
 	set(from, to, "MIGRATING")
 	get(t, r, "user:1")
-}
-
-// awaitPing waits until an idle connection of the user has sent a PING.
-func awaitPing(t *testing.T, s *redistest.Server) {
-	t.Helper()
-	for end := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
-		list := do(t, s, "CLIENT", "LIST")
-		text, err := list.ToString()
-		check(t, err)
-		if regexp.MustCompile(`(?m)^.*cmd=ping .*user=app`).MatchString(text) {
-			return
-		}
-		if time.Now().After(end) {
-			t.Fatalf("no connection has sent a PING: %s", text)
-		}
-	}
 }
 
 // Catches: a channel that brings no changes, also without tracking, or none after a reconnect;

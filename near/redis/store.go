@@ -35,19 +35,23 @@ func (r *Redis) Get(ctx context.Context, keys ...string) ([]near.Item, error) {
 // readItem returns the item of a GET and a PTTL.
 func readItem(get, pttl rueidis.RedisResult) (near.Item, error) {
 	data, err := get.AsBytes()
-	switch {
-	case rueidis.IsRedisNil(err):
-		return near.Item{}, nil
-	case ofOtherType(err):
-		return near.Item{State: near.Broken}, nil
-	case err != nil:
-		return near.Item{}, err
+	if err != nil {
+		return withoutValue(err, "")
 	}
 	left, err := pttl.AsInt64()
-	if err != nil {
-		return near.Item{}, err
+	return decode(data, left), err
+}
+
+// withoutValue returns the item for which a reply has an error, if it is one of the key: that it is
+// missing, with a token if it was leased, or has another type.
+func withoutValue(err error, token string) (near.Item, error) {
+	switch {
+	case rueidis.IsRedisNil(err):
+		return near.Item{State: near.Missing, Token: token}, nil
+	case ofOtherType(err):
+		return near.Item{State: near.Broken}, nil
 	}
-	return decode(data, left), nil
+	return near.Item{}, err
 }
 
 // Set stores an item. Its TTL is rounded down to milliseconds, and up to one.

@@ -160,16 +160,10 @@ func TestLeaseNobodyHolds(t *testing.T) {
 			if name == "paused" && late == 0 {
 				t.Error("every call was in time")
 			}
-			for end := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
+			await(t, "the end of the leases", func() (bool, any) {
 				left := do(t, s, "DBSIZE")
-				n, err := left.AsInt64()
-				if check(t, err); n == 0 {
-					break
-				}
-				if time.Now().After(end) {
-					t.Fatalf("%d leases are left", n)
-				}
-			}
+				return left == "0", left
+			})
 		})
 	}
 }

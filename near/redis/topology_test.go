@@ -198,10 +198,7 @@ func (m *moving) serve() {
 // kill ends connections of a server: those that track changes, or the others.
 func kill(t *testing.T, s *redistest.Server, trackers bool) {
 	t.Helper()
-	list := do(t, s, "CLIENT", "LIST")
-	text, err := list.ToString()
-	check(t, err)
-	for line := range strings.Lines(text) {
+	for line := range strings.Lines(do(t, s, "CLIENT", "LIST")) {
 		if tracks := regexp.MustCompile(`flags=\w*B`).MatchString(line); tracks == trackers && !strings.Contains(line, "cmd=client") {
 			_, _ = s.Do("CLIENT", "KILL", "ID", strconv.Itoa(field(line, "id"))) // it may be gone
 			if trackers {
@@ -290,11 +287,7 @@ func TestOneMasterAway(t *testing.T) {
 			there, gone := []string{keyOf(t, c.Masters[1]), keyOf(t, c.Masters[2])}, keyOf(t, c.Masters[0])
 			await := func(what string, is func() bool) {
 				t.Helper()
-				for end := time.Now().Add(patience); !is(); time.Sleep(lag / 10) {
-					if time.Now().After(end) {
-						t.Fatalf("waiting for %s: %+v", what, values.Stats().Near)
-					}
-				}
+				await(t, what, func() (bool, any) { return is(), values.Stats().Near })
 			}
 			stays := func(what string, keys ...string) {
 				t.Helper()
@@ -327,13 +320,7 @@ func TestOneMasterAway(t *testing.T) {
 				await("a change at another master", func() bool { return take(key) > n })
 			}
 
-			reply := do(t, c.Masters[1], "CLUSTER", "MYID")
-			id, err := reply.ToString()
-			check(t, err)
-			reply = do(t, c.Masters[2], "CLUSTER", "KEYSLOT", there[1])
-			n64, err := reply.AsInt64()
-			check(t, err)
-			slot := strconv.FormatInt(n64, 10)
+			id, slot := do(t, c.Masters[1], "CLUSTER", "MYID"), do(t, c.Masters[2], "CLUSTER", "KEYSLOT", there[1])
 			do(t, c.Masters[2], "CLUSTER", "SETSLOT", slot, "MIGRATING", id)
 			await("no vouching while a slot moves", func() bool { return !values.Stats().Near.Serving })
 			do(t, c.Masters[2], "CLUSTER", "SETSLOT", slot, "STABLE")

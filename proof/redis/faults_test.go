@@ -131,14 +131,9 @@ func beBusy(t *testing.T, s *redistest.Server) {
 // evicted returns how many keys a server has evicted.
 func evicted(t *testing.T, s *redistest.Server) (n int) {
 	t.Helper()
-	reply, err := s.Do("INFO", "stats")
+	_, rest, _ := strings.Cut(do(t, s, "INFO", "stats"), "evicted_keys:")
+	_, err := fmt.Sscan(rest, &n)
 	check(t, err)
-	info, err := reply.ToString()
-	check(t, err)
-	_, rest, _ := strings.Cut(info, "evicted_keys:")
-	if _, err := fmt.Sscan(rest, &n); err != nil {
-		t.Fatal(err)
-	}
 	return n
 }
 

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/pinwheel-cache/pinwheel/internal/settle"
 	"github.com/pinwheel-cache/pinwheel/near"
 	"github.com/pinwheel-cache/pinwheel/near/redis"
 	"github.com/pinwheel-cache/pinwheel/near/redis/redistest"
@@ -123,9 +124,7 @@ func (f *fleet) connect(t testing.TB, o redis.Options, wrap func(near.Source) ne
 	c, err := near.New(r, source, near.Options[int, row]{
 		Prefix: prefix, MaxLag: maxLag, Expire: time.Minute, Lease: 200 * time.Millisecond, Timeout: o.Client.ConnWriteTimeout,
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	f.caches = append(f.caches, c)
 	t.Cleanup(func() {
 		inTime(t, "Close", func() {
@@ -328,24 +327,10 @@ func (f *fleet) String() string {
 		f.reads, f.hits(), f.errors, f.db.reads, f.written, lost, f.worst.Round(10*time.Microsecond))
 }
 
-func server(t testing.TB, args ...string) *redistest.Server {
-	t.Helper()
-	s, err := redistest.Start(args...)
-	return redistest.Started(t, s, err)
-}
-
-func do(t testing.TB, s *redistest.Server, args ...string) {
-	t.Helper()
-	if _, err := s.Do(args...); err != nil && !rueidis.IsRedisNil(err) {
-		t.Errorf("%.80q: %v", args, err)
-	}
-}
-
-func check(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var (
+	server = redistest.Serve
+	do     = redistest.Do
+	check  = settle.Must // ends a test with an error that it did not expect
+)
 
 func keyOf(key int) string { return prefix + strconv.Itoa(key) }

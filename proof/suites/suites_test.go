@@ -7,9 +7,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime/debug"
-	"slices"
 	"testing"
+
+	"github.com/pinwheel-cache/pinwheel/internal/settle"
 )
 
 var long = flag.Bool("suites.long", false, "run all of each suite, also what takes long")
@@ -60,7 +60,7 @@ func (s suite) run(t *testing.T) {
 	must(t, err)
 	expected, err := parseExpectations(string(text))
 	must(t, err)
-	overlay, tests, err := s.overlay(t.TempDir(), expected)
+	overlay, tests, err := s.overlay(t, expected)
 	must(t, err)
 	report, err := s.goTest(overlay)
 	must(t, err)
@@ -77,7 +77,7 @@ func (s suite) goTest(overlay string) (report, error) {
 	if !*long {
 		args = append(args, "-short")
 	}
-	if underRace() {
+	if settle.UnderRace() {
 		args = append(args, "-race")
 	}
 	cmd := exec.Command("go", append(args, "./adapters/"+s.adapter)...)
@@ -90,57 +90,32 @@ func (s suite) goTest(overlay string) (report, error) {
 	return newReport(out, stderr.String())
 }
 
-// underRace reports whether this test was built with the race detector.
-func underRace() bool {
-	info, ok := debug.ReadBuildInfo()
-	return ok && slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"})
-}
-
 // overlay writes the adapted tests of the suite into a folder. It returns the file for the
-// flag -overlay, and the names of the tests.
-func (s suite) overlay(dir string, expected expectations) (overlay string, tests []string, err error) {
+// flag -overlay, and the names of the tests. The error is that of the list.
+func (s suite) overlay(t *testing.T, expected expectations) (overlay string, tests []string, err error) {
+	dir := t.TempDir()
 	from, err := s.source()
-	if err != nil {
-		return "", nil, err
-	}
+	must(t, err)
 	replace := map[string]string{}
 	var functions []string
 	for _, file := range s.files {
 		text, err := os.ReadFile(filepath.Join(from, filepath.FromSlash(file)))
-		if err != nil {
-			return "", nil, err
-		}
+		must(t, err)
 		adapted, err := adapt(file, text, s.imports, expected)
-		if err != nil {
-			return "", nil, err
-		}
+		must(t, err)
 		base := filepath.Base(file)
 		beside, err := filepath.Abs(filepath.Join("adapters", s.adapter, base))
-		if err != nil {
-			return "", nil, err
-		}
+		must(t, err)
 		replace[beside] = filepath.Join(dir, base)
-		if err := os.WriteFile(replace[beside], adapted.text, 0o600); err != nil {
-			return "", nil, err
-		}
+		must(t, os.WriteFile(replace[beside], adapted.text, 0o600))
 		tests = append(tests, adapted.tests...)
 		functions = append(functions, adapted.functions...)
 	}
-	if err := expected.known(functions); err != nil {
-		return "", nil, err
-	}
 	text, err := json.Marshal(map[string]any{"Replace": replace})
-	if err != nil {
-		return "", nil, err
-	}
+	must(t, err)
 	overlay = filepath.Join(dir, "overlay.json")
-	return overlay, tests, os.WriteFile(overlay, text, 0o600)
+	must(t, os.WriteFile(overlay, text, 0o600))
+	return overlay, tests, expected.known(functions)
 }
 
-// must ends a test with an error that it did not expect.
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var must = settle.Must // ends a test with an error that it did not expect

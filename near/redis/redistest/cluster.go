@@ -2,6 +2,7 @@ package redistest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"strconv"
@@ -19,19 +20,7 @@ type Cluster struct{ Masters []*Server }
 // started with StartNode.
 func StartCluster(n int) (*Cluster, error) {
 	c := &Cluster{}
-	for range n {
-		s, err := StartNode()
-		if err != nil {
-			c.Stop()
-			return nil, err
-		}
-		c.Masters = append(c.Masters, s)
-	}
-	if err := c.form(); err != nil {
-		c.Stop()
-		return nil, err
-	}
-	return c, nil
+	return orStop(c, c.start(n))
 }
 
 // StartNode runs a server that can be a node of a cluster, and is of none.
@@ -39,7 +28,14 @@ func StartNode() (*Server, error) {
 	return Start("--cluster-enabled", "yes", "--cluster-node-timeout", "10000", "--cluster-config-file", "nodes.conf")
 }
 
-func (c *Cluster) form() error {
+func (c *Cluster) start(n int) error {
+	for range n {
+		s, err := StartNode()
+		if err != nil {
+			return err
+		}
+		c.Masters = append(c.Masters, s)
+	}
 	for i, s := range c.Masters {
 		from, to := slots*i/len(c.Masters), slots*(i+1)/len(c.Masters)-1
 		if _, err := s.Do("CLUSTER", "ADDSLOTSRANGE", strconv.Itoa(from), strconv.Itoa(to)); err != nil {
@@ -111,11 +107,8 @@ func (c *Cluster) Owner(key string) (owner *Server, slot string, err error) {
 // Migrate moves a slot with its keys, as redis-cli --cluster reshard does.
 func (c *Cluster) Migrate(slot string, from, to *Server) error {
 	fromID, err := id(from)
-	if err != nil {
-		return err
-	}
-	toID, err := id(to)
-	if err != nil {
+	toID, err2 := id(to)
+	if err := errors.Join(err, err2); err != nil {
 		return err
 	}
 	if _, err := to.Do("CLUSTER", "SETSLOT", slot, "IMPORTING", fromID); err != nil {

@@ -22,11 +22,7 @@ type Failover struct {
 // StartFailover runs n Sentinels; more than half of them have to agree.
 func StartFailover(n int) (*Failover, error) {
 	f := &Failover{}
-	if err := f.start(n); err != nil {
-		f.Stop()
-		return nil, err
-	}
-	return f, nil
+	return orStop(f, f.start(n))
 }
 
 func (f *Failover) start(n int) (err error) {

@@ -61,8 +61,7 @@ func startConfigured(lines []string, args ...string) (*Server, error) {
 	}
 	file := filepath.Join(s.dir, "redis.conf")
 	if err := os.WriteFile(file, []byte(strings.Join(lines, "\n")+"\n"), 0o600); err != nil {
-		s.Stop()
-		return nil, err
+		return orStop(s, err)
 	}
 	s.args = slices.Insert(s.args, 0, file)
 	return s.run(args...)
@@ -91,9 +90,14 @@ func newServer() (*Server, error) {
 // run starts a new server with further arguments. On an error it removes the folder.
 func (s *Server) run(args ...string) (*Server, error) {
 	s.args = append(s.args, args...)
-	if err := s.Restart(); err != nil {
+	return orStop(s, s.Restart())
+}
+
+// orStop returns s, or stops it if there is an error.
+func orStop[S interface{ Stop() }](s S, err error) (started S, _ error) {
+	if err != nil {
 		s.Stop()
-		return nil, err
+		return started, err
 	}
 	return s, nil
 }

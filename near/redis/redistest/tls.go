@@ -17,13 +17,12 @@ func StartTLS() (s *Server, addr string, roots *x509.CertPool, err error) {
 	if s, err = newServer(); err != nil {
 		return nil, "", nil, err
 	}
-	port, err := freePort()
-	if err != nil {
-		s.Stop()
-		return nil, "", nil, err
-	}
 	certificate, key := filepath.Join(s.dir, "server.crt"), filepath.Join(s.dir, "server.key")
-	if roots, err = writeCertificate(certificate, key); err != nil {
+	port, err := freePort()
+	if err == nil {
+		roots, err = writeCertificate(certificate, key)
+	}
+	if err != nil {
 		s.Stop()
 		return nil, "", nil, err
 	}

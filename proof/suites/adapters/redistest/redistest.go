@@ -13,6 +13,5 @@ import (
 // CreateRedis returns a client of a server that runs as long as the test.
 func CreateRedis(t *testing.T) *redis.Redis {
 	t.Helper()
-	s, err := redistest.Start()
-	return redis.New(redistest.Started(t, s, err).Addr)
+	return redis.New(redistest.Serve(t).Addr)
 }
