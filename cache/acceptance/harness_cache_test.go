@@ -22,6 +22,9 @@ type TB interface {
 // New returns a cache with options that must be right.
 func New[K comparable, V any](t TB, o cache.Options[K, V]) *cache.Cache[K, V] {
 	t.Helper()
+	if o.Load == nil {
+		o.Load = loadOfContext
+	}
 	c, err := cache.New(o)
 	if err != nil {
 		t.Fatalf("New: %v", err)
