@@ -27,10 +27,10 @@ func TestUseInABubble(t *testing.T) {
 		"Compute": func(c *cache.Cache[int, int]) {
 			c.Compute(2, func(int, bool) (int, cache.Op) { return 2, cache.OpSet })
 		},
-		"Take":       func(c *cache.Cache[int, int]) { c.Take(2, func() (int, error) { return 2, nil }) },
-		"TakeMissed": func(c *cache.Cache[int, int]) { c.TakeMissed(context.Background(), 2, noFetch) },
-		"TakeMany":   func(c *cache.Cache[int, int]) { c.TakeMany(context.Background(), []int{2}, noFetchMany) },
-		"Restore":    func(c *cache.Cache[int, int]) { c.Restore(bytes.NewReader(file), decodeInts) },
+		"Take":      func(c *cache.Cache[int, int]) { c.Take(2, func() (int, error) { return 2, nil }) },
+		"Base.Take": func(c *cache.Cache[int, int]) { cache.For(c).Take(context.Background(), 2, noFetch) },
+		"TakeMany":  func(c *cache.Cache[int, int]) { c.TakeMany(context.Background(), []int{2}, noFetchMany) },
+		"Restore":   func(c *cache.Cache[int, int]) { c.Restore(bytes.NewReader(file), decodeInts) },
 	} {
 		for option, o := range map[string]cache.Options[int, int]{
 			"simple": {Expire: time.Hour}, "Idle": {Expire: time.Hour, Idle: time.Minute}, "Grace": {Expire: time.Hour, Grace: time.Hour, Limit: 10},

@@ -11,7 +11,6 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"github.com/pinwheel-cache/pinwheel/internal/hash"
-	"github.com/pinwheel-cache/pinwheel/stats"
 )
 
 // A Cache keeps values by key, up to a limit and for a limited time. Make one with [New].
@@ -25,9 +24,10 @@ type Cache[K comparable, V any] struct {
 	recording atomic.Bool // Record runs; a second one is refused
 	gate      gate
 
-	amend      func(*stats.Snapshot) // or nil
-	schema     string                // of snapshots
-	saving     *semaphore.Weighted   // held by SaveFile: others wait
+	loaders    *loaders[K, V]                     // nil without the options Load and LoadMany
+	owner      atomic.Pointer[owner]              // nil without Base.Amend
+	schema     string                             // of snapshots
+	saving     atomic.Pointer[semaphore.Weighted] // held by SaveFile: others wait; nil before the first
 	unregister func()
 }
 
@@ -51,7 +51,7 @@ func New[K comparable, V any](o Options[K, V]) (*Cache[K, V], error) {
 
 // build is New without a check of the options, and without the statistics.
 func build[K comparable, V any](o Options[K, V]) *Cache[K, V] {
-	c := &Cache[K, V]{saving: semaphore.NewWeighted(1), unregister: func() {}, schema: o.Schema, amend: o.Amend}
+	c := &Cache[K, V]{unregister: func() {}, schema: o.Schema, loaders: loadersOf(&o)}
 	c.gate.init()
 	m := &c.common
 	m.hasher = hash.New[K]()

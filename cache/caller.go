@@ -12,12 +12,14 @@ import (
 // A caller is a call of one of the Takes that found no value to return at once.
 type caller struct {
 	flight.Caller
-	now int64 // when it looked last, by the clock of the cache
+	now   int64 // when it looked last, by the clock of the cache
+	since int64 // it gets the result of a load that began then or later; 0: also a value
 
 	background bool // may begin a load that goes on without it: not a plain Take
 	patient    bool // waits for a load even if a value in Grace could stand in
 	inGrace    bool // there is such a value
 	found      bool // the cache had a value for it, so that it counts as a hit
+	waits      bool // for its own load too, which another goroutine runs
 
 	patience *time.Timer // goes off when its patience ends; nil before it waits for the first time
 }

@@ -300,12 +300,16 @@ func TestNilContexts(t *testing.T) {
 						t.Errorf("the panic is %q, want %q", text, want)
 					}
 				}()
-				m.Func.Call(args)
+				if m.Type.IsVariadic() {
+					m.Func.CallSlice(args)
+				} else {
+					m.Func.Call(args)
+				}
 			}()
 			cache.WantWhole(t, c)
 			renewed := make(chan struct{})
-			if _, err := c.TakeCtx(t.Context(), 0, func(context.Context) (int, error) { close(renewed); return 3, nil }); err != nil || c.Closed() {
-				t.Errorf("TakeCtx returns %v, closed %v", err, c.Closed())
+			if _, err := c.TakeCtx(t.Context(), 0, func(context.Context) (int, error) { close(renewed); return 3, nil }); err != nil || cache.For(c).Closed() {
+				t.Errorf("TakeCtx returns %v, closed %v", err, cache.For(c).Closed())
 			}
 			<-renewed
 			cache.MustClose(t, c)

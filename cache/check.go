@@ -80,6 +80,10 @@ func (o *Options[K, V]) checkTTLs(m *mistakes) {
 func (o *Options[K, V]) checkLoads(m *mistakes) {
 	m.checkTime("Patience", o.Patience)
 	m.checkTime("Timeout", o.Timeout)
+	m.checkTime("Batch", o.Batch)
+	if o.Batch > 0 && o.LoadMany == nil {
+		m.add("Batch is %v without LoadMany: want LoadMany too, which loads several keys", o.Batch)
+	}
 	if o.Patience > 0 && o.Grace == 0 {
 		m.add("Patience is %v without Grace: want Grace too, for how long a value may stand in", o.Patience)
 	}

@@ -1,4 +1,4 @@
-// This file has Close, Closed and Wait.
+// This file has Close and Wait.
 
 package cache
 
@@ -32,9 +32,6 @@ func (c *Cache[K, V]) Wait(ctx context.Context) error {
 	}
 	return c.common.observers.runner.Drain(ctx)
 }
-
-// Closed reports whether Close has been called.
-func (c *Cache[K, V]) Closed() bool { return c.gate.closed.Load() }
 
 // Close empties the cache, with Cleared for OnRemove, ends the contexts of loads in the
 // background, and waits until all loads and all calls of OnRemove have ended. If ctx ends

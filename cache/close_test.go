@@ -30,8 +30,8 @@ func TestCloseInFunctionsOfALoad(t *testing.T) {
 							return
 						}
 						calls++
-						if err := c.Close(t.Context()); !strings.Contains(fmt.Sprint(err), "Close called by a fetch") || !c.Closed() {
-							t.Errorf("Close returned %v, closed is %v", err, c.Closed())
+						if err := c.Close(t.Context()); !strings.Contains(fmt.Sprint(err), "Close called by a fetch") || !cache.For(c).Closed() {
+							t.Errorf("Close returned %v, closed is %v", err, cache.For(c).Closed())
 						}
 					}
 					c = cache.Must(cache.Options[int, int]{MaxWeight: 10,
@@ -125,11 +125,11 @@ func TestWaitForCallbacks(t *testing.T) {
 		if inside == nil {
 			t.Error("Wait in a callback: no error")
 		}
-		if c.Closed() {
+		if cache.For(c).Closed() {
 			t.Error("it is closed")
 		}
-		if err := c.Close(t.Context()); err != nil || !c.Closed() {
-			t.Errorf("Close: %v, closed is %v", err, c.Closed())
+		if err := c.Close(t.Context()); err != nil || !cache.For(c).Closed() {
+			t.Errorf("Close: %v, closed is %v", err, cache.For(c).Closed())
 		}
 	})
 }

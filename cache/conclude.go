@@ -28,7 +28,7 @@ func (c *Cache[K, V]) conclude(l *load[K, V]) (reported bool) {
 	for {
 		var unasked []*filter[K, V]
 		c.storeUnsettled(&u, func(s *shard[K, V]) uint64 {
-			if len(l.filters) > 0 && l.err == nil && !l.stale && !l.absent {
+			if len(l.filters) > 0 && l.err == nil && !l.stale {
 				unasked, l.filters = l.filters, nil
 				return 0
 			}
@@ -49,13 +49,16 @@ func (l *load[K, V]) conclude(s *shard[K, V], u *update[K, V]) (missing uint64) 
 	switch {
 	case dropped:
 	case l.err != nil:
+		if l.Gone {
+			s.del(l.hash, l.key)
+		}
 		l.keepError(s)
 	default:
 		missing = l.store(s, u)
 	}
 	if missing > 0 {
 		s.pending.add(l) // it was the newest, and no other could begin under this lock
-	} else if s.common.time.renews {
+	} else if l.renewal || s.common.time.renews {
 		l.endRenewal(s, dropped)
 	}
 	return missing

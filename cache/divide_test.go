@@ -144,7 +144,6 @@ func TestWalksDivideNothing(t *testing.T) {
 					c.Stats() // a walk in a walk
 				}
 			},
-			func() { c.DelExpired() },
 			func() { c.DelFunc(func(k, _ int) bool { return k == 1 }) },
 			func() { noError(c.Save(io.Discard, encode)) },
 			func() { noError(c.Resize(1 << 21)) },

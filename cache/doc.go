@@ -7,17 +7,20 @@
 //		Expire: time.Hour,
 //		Jitter: 0.05,
 //		Grace:  time.Hour, // old values while loads fail
+//		Load:   func(ctx context.Context, id int64, _ *cache.Load[*User]) (*User, error) { return db.User(ctx, id) },
 //	})
 //	...
-//	user, err := users.TakeCtx(ctx, id, func(ctx context.Context) (*User, error) { return db.User(ctx, id) })
+//	user, err := users.Fetch(ctx, id)
 //
 // # Ten names to begin with
 //
 //   - [New] makes a cache.
-//   - [Options] say how many entries, or bytes, for how long, and what happens when loads are
-//     slow or fail.
-//   - [Cache.TakeCtx] returns a value, or loads it: one load for all who ask.
-//   - [Cache.TakeMany] does so for several keys, with one load for those that are missing.
+//   - [Options] say how many entries, or bytes, for how long, how a value is loaded, and what happens
+//     when loads are slow or fail.
+//   - [Cache.Fetch] returns a value, or loads it: one load for all who ask. [Cache.TakeCtx] does so by a
+//     function of the call.
+//   - [Cache.FetchMany] and [Cache.TakeMany] do so for several keys, with one load for those that are
+//     missing.
 //   - [Cache.Get] looks.
 //   - [Cache.Set] stores; [Cache.SetWithExpire] with a TTL of its own.
 //   - [Cache.Del] removes a key, after a write of the database, say. It always wins.
@@ -27,20 +30,20 @@
 //
 // [Cache.Stats] counts, as does the page of package stats. [Cache.Close] may be left out.
 //
-// # Which Take
+// # Which method loads
 //
-// All run one load per key, within MaxLoads. All return errors that Negative has kept, but
-// TakeMany leaves their keys out.
+// All run one load per key, within MaxLoads. All return errors that Negative has kept, but for several
+// keys, which have no value then.
 //
-//	           caller's context  Refresh  Grace                                          Timeout
-//	TakeCtx    ends the wait     yes      at once, or within Patience                    yes
-//	TakeWith   ends the wait     yes      at once, or within Patience                    yes
-//	TakeMany   ends the wait     yes      at once; with Patience, after a failed load    yes
-//	Take       none              no       after a failed load                            all but its own fetch
+//	                           caller's context  Refresh  Grace                                        Timeout
+//	Fetch, TakeCtx, TakeWith   ends the wait     yes      at once, or within Patience                  yes
+//	FetchMany, TakeMany        ends the wait     yes      at once; with Patience, after a failed load  yes
+//	Take                       none              no       after a failed load                          all but its own fetch
 //
-// TakeCtx is for services. In TakeWith the load chooses a TTL; or it says that the old value is
-// still right, that the key has no value, or that the value is not to be stored. Take loads in
-// its own goroutine.
+// Fetch and FetchMany load by the options Load and LoadMany, the others by a function of the call. The
+// function of TakeWith, the options, and that of a TakeMany with [WithLoads] get a [Load], which they
+// may tell more: a TTL, that the old value is still right, that there is none any more, or that the
+// value is not to be stored. Take loads in its own goroutine. [Cache.Refresh] loads what is there, too.
 //
 // # What it promises
 //
@@ -75,6 +78,5 @@
 //
 // # Packages that build on a cache
 //
-// [Cache.TakeMissed], [Cache.TakeManyMissed] and the options Amend and Failures are for them alone, as for
-// package near.
+// They find what only they need by [For], as package near does.
 package cache

@@ -62,7 +62,7 @@ func (l *lives) isDue(i uint32, t *timing) (due, underWay bool) {
 }
 
 // isUnderWay reports whether a renewal of entry i is under way, or about to begin.
-func (l *lives) isUnderWay(i uint32) bool { return renewing(l.due[i].Get()) }
+func (l *lives) isUnderWay(i uint32) bool { return l.due != nil && renewing(l.due[i].Get()) }
 
 // claim makes the caller the one that is to renew entry i, which is due. It returns false if another one
 // is. The lock must be held, at least for reading.
@@ -71,8 +71,16 @@ func (l *lives) claim(i uint32, t *timing) bool {
 	return t.clock.Passed(word) && l.due[i].Swap(word, underWay|word&triesMask)
 }
 
-// renew notes that a renewal of entry i has begun.
-func (l *lives) renew(i uint32) { l.due[i].Set(underWay | l.due[i].Get()&triesMask) }
+// renew notes that a renewal of entry i has begun. It leaves one alone that is not due yet: if the renewal
+// fails, nothing has changed.
+func (l *lives) renew(i uint32, t *timing) {
+	if l.due == nil {
+		return
+	}
+	if word := l.due[i].Get(); t.clock.Passed(word) {
+		l.due[i].Set(underWay | word&triesMask)
+	}
+}
 
 // dueNow makes entry i due again, as the renewal that was to begin has brought nothing.
 func (l *lives) dueNow(i uint32, t *timing) {

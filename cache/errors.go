@@ -54,8 +54,12 @@ func (e *timeoutError) Unwrap() error { return context.DeadlineExceeded }
 // tooLate returns the error of a caller for whom a load takes too long.
 func (l *load[K, V]) tooLate() error { return &timeoutError{l.common.loads.cache, l.key} }
 
+// ErrNotFound is the error of a load that brought no value and no other error: its function has said
+// Gone, or has left the key out of the values of several. Negative may keep it.
+var ErrNotFound = errors.New("cache: the load found no value")
+
 // errUnchanged is the error of a load that says Unchanged without an old value.
-var errUnchanged = errors.New("cache: the function of TakeWith says Unchanged, but there is no Old: look at HasOld first")
+var errUnchanged = errors.New("cache: a load says Unchanged, but there is no Old: look at HasOld first")
 
 // errOwnKey is the error of a fetch that takes its own key: it would wait for itself.
 var errOwnKey = errors.New("cache: a fetch takes the key that it loads, with its own context, and would wait for itself: use Peek, or take another key")
@@ -91,7 +95,7 @@ func (l *load[K, V]) failureOfAll() error {
 
 // counted returns the error by which a load counts as failed, or nil.
 func (l *load[K, V]) counted() error {
-	if l.how == returned && l.NotFound {
+	if l.NotFound || l.Gone {
 		return nil
 	}
 	return l.failure()

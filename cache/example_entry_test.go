@@ -21,8 +21,8 @@ func ExampleCache_ComputeWithExpire() {
 
 	// A window of its own for those who pay.
 	requests.ComputeWithExpire("bob", time.Second, func(n int, _ bool) (int, cache.Op) { return n + 1, cache.OpSet })
-	left, _ := requests.TTL("bob")
-	fmt.Println(left <= time.Second)
+	e, _ := requests.Entry("bob")
+	fmt.Println(e.TTL <= time.Second)
 	// Output:
 	// true true false
 	// true

@@ -240,8 +240,8 @@ func ExampleCache_TakeWith() {
 		l.Expire = validFor - time.Minute
 		return token, nil
 	})
-	left, _ := tokens.TTL("billing")
-	fmt.Println(token, err, left.Round(time.Minute))
+	e, _ := tokens.Entry("billing")
+	fmt.Println(token, err, e.TTL.Round(time.Minute))
 	// Output: secret <nil> 59m0s
 }
 
@@ -270,14 +270,83 @@ func ExampleOptions_negative() {
 	// ann true
 }
 
-// A hit by Get allocates nothing, also where the function of a miss needs variables.
-func ExampleCache_TakeMissed() {
+// The loader is given once. One call of LoadMany loads what is missing of several keys.
+func ExampleCache_Fetch() {
+	users := cache.Must(cache.Options[int, string]{
+		Load: func(ctx context.Context, id int, l *cache.Load[string]) (string, error) {
+			l.Expire = time.Minute // in place of the option Expire
+			return fmt.Sprint("user ", id), nil
+		},
+	})
+	fmt.Println(users.Fetch(context.Background(), 7))
+	// Output: user 7 <nil>
+}
+
+func ExampleCache_FetchMany() {
+	names := map[int]string{1: "ann", 2: "bob"}
+	users := cache.Must(cache.Options[int, string]{
+		LoadMany: func(ctx context.Context, ids []int, loads []*cache.Load[string]) (map[int]string, error) {
+			fmt.Println("a query for", ids)
+			return names, nil // 3 is left out: it has no value
+		},
+		Negative: func(err error) time.Duration {
+			if errors.Is(err, cache.ErrNotFound) {
+				return 10 * time.Second
+			}
+			return 0
+		},
+	})
+	fmt.Println(users.FetchMany(context.Background(), []int{1, 3}))
+	fmt.Println(users.FetchMany(context.Background(), []int{1, 2, 3})) // asks for what it does not know
+	// Output:
+	// a query for [1 3]
+	// map[1:ann] <nil>
+	// a query for [2]
+	// map[1:ann 2:bob] <nil>
+}
+
+func ExampleCache_Refresh() {
+	price := 10
+	prices := cache.Must(cache.Options[string, int]{
+		Load: func(context.Context, string, *cache.Load[int]) (int, error) { return price, nil },
+	})
+	prices.Fetch(context.Background(), "tea")
+	price = 12
+	err := prices.Refresh(context.Background(), "tea") // until it returns, the old price stays
+	fmt.Println(err)
+	fmt.Println(prices.Get("tea"))
+	// Output:
+	// <nil>
+	// 12 true
+}
+
+// Tokens come with a TTL each.
+func ExampleWithLoads() {
+	tokens := cache.Must(cache.Options[string, string]{})
+	found, err := tokens.TakeMany(context.Background(), []string{"billing", "mail"}, cache.WithLoads(
+		func(ctx context.Context, missing []string, loads []*cache.Load[string]) (map[string]string, error) {
+			values := map[string]string{}
+			for i, service := range missing {
+				values[service] = "secret of " + service
+				loads[i].Expire = time.Duration(i+1) * time.Hour
+			}
+			return values, nil
+		}))
+	e, _ := tokens.Entry("mail")
+	fmt.Println(found["mail"], err, e.TTL.Round(time.Minute))
+	// Output: secret of mail <nil> 2h0m0s
+}
+
+// A package that builds on a cache looks first: a hit allocates nothing, also where the function of a
+// miss needs variables.
+func ExampleFor() {
 	users := cache.Must(cache.Options[int, string]{Limit: 100})
+	base := cache.For(users)
 	user := func(ctx context.Context, id int) (string, error) {
 		if name, ok := users.Get(id); ok {
 			return name, nil
 		}
-		return users.TakeMissed(ctx, id, func(context.Context, *cache.Load[string]) (string, error) {
+		return base.Take(ctx, id, func(context.Context, *cache.Load[string]) (string, error) {
 			return fmt.Sprint("user ", id), nil
 		})
 	}

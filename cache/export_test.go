@@ -18,6 +18,12 @@ const Backlog = backlog
 // WallClock is what Save and Restore take for the wall clock.
 var WallClock = &wallClock
 
+// TTL is short for the TTL of an Entry.
+func (c *Cache[K, V]) TTL(key K) (time.Duration, bool) {
+	e, ok := c.Entry(key)
+	return e.TTL, ok
+}
+
 func (c *Cache[K, V]) Check() error        { return c.check() }
 func (c *Cache[K, V]) SetShards(n int)     { c.setShards(n) }
 func (c *Cache[K, V]) SplitInto(n int)     { c.splitInto(n) }

@@ -74,7 +74,7 @@ func TestLoadThatWaitsForRoom(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.Set(1, 0) // all the budget is in another shard
-	_, l, err := c.join(0, aPlainTake(), nil)
+	_, l, err := c.join(0, aPlainTake(), nil, nil)
 	if l == nil || err != nil {
 		t.Fatalf("join = %v, %v", l, err)
 	}

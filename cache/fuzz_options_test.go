@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/pinwheel-cache/pinwheel/cache"
-	"github.com/pinwheel-cache/pinwheel/stats"
 )
 
 // FuzzOptions makes caches with any options. New returns an error that names each
@@ -41,7 +40,6 @@ func FuzzOptions(f *testing.F) {
 
 func optionsTest(t *testing.T, o cache.Options[byte, int], ops []byte) {
 	o.OnRemove = func(cache.Event[byte, int]) {}
-	o.Amend = func(s *stats.Snapshot) { s.Near.Changes++ }
 	c, err := cache.New(o)
 	wrong := wrongFields(&o)
 	if got := namedFields(err); !slices.Equal(got, wrong) || (err == nil) != (c != nil) {
@@ -58,7 +56,7 @@ func optionsTest(t *testing.T, o cache.Options[byte, int], ops []byte) {
 	}
 	synctest.Wait()
 	cache.WantWhole(t, c)
-	if s := c.Stats(); s.Near.Changes != 1 || s.Entries != c.Len() {
+	if s := c.Stats(); s.Entries != c.Len() {
 		t.Fatalf("the statistics are %+v, with %d entries", s, c.Len())
 	}
 	if err := c.Close(context.Background()); err != nil || c.Len() != 0 {
@@ -124,6 +122,8 @@ func wrongFields(o *cache.Options[byte, int]) (wrong []string) {
 		{"Grace", tooShort(o.Grace)},
 		{"Patience", tooShort(o.Patience)},
 		{"Timeout", tooShort(o.Timeout)},
+		{"Batch", tooShort(o.Batch)},
+		{"Batch", o.Batch > 0 && o.LoadMany == nil},
 		{"Patience", o.Patience > 0 && o.Grace == 0},
 		{"Patience", o.Timeout > 0 && o.Patience >= o.Timeout},
 		{"MaxLoads", o.MaxLoads < 0},

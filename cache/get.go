@@ -1,4 +1,4 @@
-// This file has the methods that look a key up and change no value: Get, Peek, Entry and TTL.
+// This file has the methods that look a key up and change no value: Get, Peek and Entry.
 
 package cache
 
@@ -95,12 +95,4 @@ func (c *Cache[K, V]) Entry(key K) (Entry[K, V], bool) {
 		e.TTL = c.common.time.until(f.deadline)
 	}
 	return e, ok
-}
-
-// TTL returns the time until the value of a key expires: the longest [time.Duration] if it
-// never does. It returns 0 and false if the key has no value. With Idle, every use
-// postpones the end. Like Peek, TTL is not counted, and does not count as a use.
-func (c *Cache[K, V]) TTL(key K) (left time.Duration, ok bool) {
-	e, ok := c.Entry(key)
-	return e.TTL, ok
 }

@@ -18,6 +18,8 @@ import (
 //	a value; or one in Grace that stands in      useFound
 //	a load that began around this call           refuse: it would wait for itself
 //	a load to join                               follow
+//	  that began before what a Refresh may get   lead another one beside it, if it is the only
+//	                                               one, and otherwise waitForEnd
 //	  that DelFunc may take the value of         lead another one beside it, if it is the only
 //	                                               one, and otherwise followUnlessDeleted
 //	a load that is late                          refuse
@@ -58,7 +60,7 @@ func (c *Cache[K, V]) takeSlow(key K, seen sight, fetch func() (V, error)) (V, e
 	if seen == missInGrace {
 		defer c.countUndecided(key, &who)
 	}
-	value, l, err := c.join(key, &who, nil)
+	value, l, err := c.join(key, &who, nil, nil)
 	if l != nil {
 		c.run(l, func(_ context.Context, l *load[K, V]) { l.value, l.err = fetch() }, true)
 		value, err = l.value, l.err
@@ -67,8 +69,9 @@ func (c *Cache[K, V]) takeSlow(key K, seen sight, fetch func() (V, error)) (V, e
 	return c.orStandIn(key, &who, value, err)
 }
 
-// takeSlowCtx is TakeCtx or TakeWith after its first look, which found value.
-func (c *Cache[K, V]) takeSlowCtx(ctx context.Context, key K, seen sight, value V, fetch fetcher[K, V]) (V, error) {
+// takeSlowCtx is TakeCtx, TakeWith or Fetch after its first look, which found value. g is not nil if the
+// load may join a batch.
+func (c *Cache[K, V]) takeSlowCtx(ctx context.Context, key K, seen sight, value V, fetch fetcher[K, V], g *gatherer[K, V]) (V, error) {
 	if seen == hitDue {
 		c.renew(ctx, key, fetch)
 		return value, nil
@@ -78,7 +81,7 @@ func (c *Cache[K, V]) takeSlowCtx(ctx context.Context, key K, seen sight, value 
 	if seen == missInGrace {
 		defer c.countUndecided(key, &who)
 	}
-	value, l, err := c.join(key, &who, fetch)
+	value, l, err := c.join(key, &who, fetch, g)
 	if l != nil {
 		if err = c.lead(&who, l, fetch); err == nil {
 			value, err = l.value, l.err
@@ -127,14 +130,19 @@ func (c *Cache[K, V]) orStandIn(key K, who *caller, value V, err error) (V, erro
 // join is for a caller that missed. It returns the value if the cache has it by now, or
 // waits for a load by another caller or in the background, or returns a load for this
 // caller to lead.
-func (c *Cache[K, V]) join(key K, who *caller, fetch fetcher[K, V]) (value V, mine *load[K, V], err error) {
+func (c *Cache[K, V]) join(key K, who *caller, fetch fetcher[K, V], g *gatherer[K, V]) (value V, mine *load[K, V], err error) {
+	who.waits = g != nil
 	for {
 		if err := context.Cause(who.Ctx); err != nil {
 			return value, nil, err
 		}
 		who.now = c.common.time.clock.MustNow()
 		var a assignment[K, V]
-		c.assign(&a, key, who, nil)
+		if g != nil {
+			g.assign(c, &a, key, who)
+		} else {
+			c.assign(&a, key, who, nil)
+		}
 		who.found, who.inGrace = a.found, a.inGrace
 		switch a.duty {
 		case useFound, refuse:
@@ -184,17 +192,20 @@ func (at *look[K, V]) assign(a *assignment[K, V], who *caller, first *load[K, V]
 	expired := at.has && s.checkExpired(i) // once, as the entry may expire at any moment
 	a.inGrace = expired && !s.checkGone(i)
 	l := s.pending.current(at.hash, at.key)
-	if at.has && !expired && s.useAt(i, at.hash) || a.inGrace && at.standsIn(l, who) {
+	if who.since == 0 && (at.has && !expired && s.useAt(i, at.hash) || a.inGrace && at.standsIn(l, who)) {
 		a.value, a.found = at.answer(), true
 		return
 	}
 	own := l != nil && slices.Contains(who.Inside, l.flight) && !l.flight.Over()
-	if l != nil && (own || l.beside || !l.doubted()) {
-		a.join(l, own)
+	old := l != nil && l.began <= who.since
+	if l != nil && (own || l.beside || !l.doubted() && !old) {
+		a.join(l, own, old)
 		return
 	}
-	if a.err = at.common.keptError(at.key); a.err != nil {
-		return
+	if who.since == 0 {
+		if a.err = at.common.keptError(at.key); a.err != nil {
+			return
+		}
 	}
 	at.beginFor(a, who, first)
 	if l != nil && a.load != nil {
@@ -202,13 +213,16 @@ func (at *look[K, V]) assign(a *assignment[K, V], who *caller, first *load[K, V]
 	}
 }
 
-// join makes the caller wait for l, which is its own if the call is made in the fetch of l.
-func (a *assignment[K, V]) join(l *load[K, V], own bool) {
+// join makes the caller wait for l, which is its own if the call is made in the fetch of l, and old if
+// it began before what the caller may get.
+func (a *assignment[K, V]) join(l *load[K, V], own, old bool) {
 	l.makeDone()
 	switch {
 	case own:
 		a.duty, a.err = refuse, errOwnKey
 		return
+	case old:
+		a.duty = waitForEnd
 	case l.flight.Join():
 		a.duty = follow
 		if l.doubted() {
@@ -232,7 +246,7 @@ func (l *load[K, V]) doubted() bool { return l.filtered > 0 }
 func (at *look[K, V]) beginFor(a *assignment[K, V], who *caller, first *load[K, V]) {
 	if !a.inGrace || !who.background {
 		a.duty, a.load = lead, at.newLoad(who, first)
-		if a.inGrace {
+		if a.inGrace || who.since > 0 && at.has && !at.checkGone(at.slot) {
 			at.renew(a.load)
 		}
 		at.pending.add(a.load)

@@ -9,8 +9,8 @@ import (
 	"github.com/pinwheel-cache/pinwheel/cache/internal/flight"
 )
 
-// A Load tells the function of [Cache.TakeWith] about the old value, and the cache about
-// the new one. The function must not use it after it has returned.
+// A Load tells the function that loads a key about the old value, and the cache about the new one. The
+// function must not use it after it has returned.
 type Load[V any] struct {
 	// Old is the value that the load renews, if HasOld: one that is due for Refresh, or in
 	// Grace.
@@ -30,17 +30,26 @@ type Load[V any] struct {
 	// NotFound says that the function's error means that there is no value: the statistics
 	// count the load as successful. Without an error it has no effect.
 	NotFound bool
+
+	// Gone says that there is no value any more where it was loaded from: Old leaves the cache, with
+	// cause Deleted, and does not stand in. The callers get the function's error, or else
+	// [ErrNotFound], which Negative may keep. The statistics count the load as successful.
+	Gone bool
+
+	// Err is the error of this key, from a function that loads several keys.
+	Err error
 }
 
 // A load is a fetch of a key that callers share, like a call of package singleflight.
 type load[K comparable, V any] struct {
 	common *common[K, V]
 	ident[K]
-	flight *flight.Flight // the context of the fetch, which counts the callers; one for all of a batch
-	batch  []*load[K, V]  // in the first load of a batch: all loads of it
-	member bool           // of a batch, and not its first load: it ends with the first
+	flight  *flight.Flight // the context of the fetch, which counts the callers; one for all of a batch
+	batch   []*load[K, V]  // in the first load of a batch: all loads of it
+	member  bool           // of a batch, and not its first load: it ends with the first
+	gathers bool           // it is the first of a batch that others may join until it runs: see gather.go
 	place[K, V]
-	Load[V] // the argument of the fetch of TakeWith
+	Load[V] // what the fetch is told, and tells
 	result[V]
 }
 
@@ -69,10 +78,10 @@ type place[K comparable, V any] struct {
 // A result is what a fetch has brought. The goroutine of the load writes it; others read it when done is
 // closed.
 type result[V any] struct {
-	value   V
+	value   V // that of a renewal is Old until there is a result
 	err     error
 	how     outcome
-	absent  bool // the fetch of a batch has left the key out
+	absent  bool // the function of a TakeMany has left the key out: other callers load it themselves
 	ofBatch bool // err is that of a whole batch, which says nothing about a single key
 	weight  uint32
 	keepErr time.Duration // how long Negative keeps err; 0: not at all
@@ -116,6 +125,7 @@ func (l *load[K, V]) publish() {
 func (l *load[K, V]) fail(err error) {
 	var none V
 	l.value, l.err, l.keepErr, l.absent, l.ofBatch = none, err, 0, false, true
+	l.NotFound, l.Gone = false, false
 	for _, mate := range l.members() {
 		mate.fail(err)
 	}

@@ -36,7 +36,7 @@ func TestManyLoads(t *testing.T) {
 	c := Must(Options[int, int]{Limit: 1})
 	s := &c.common.table.Load().shards[0]
 	begin := func(k int) *load[int, int] {
-		_, l, err := c.join(k, aPlainTake(), nil)
+		_, l, err := c.join(k, aPlainTake(), nil, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -38,6 +38,9 @@ func (at *look[K, V]) newLoad(who *caller, first *load[K, V]) *load[K, V] {
 	if first != nil {
 		l := &load[K, V]{flight: first.flight, member: true}
 		at.initLoad(l, who.now)
+		if who.waits {
+			l.makeDone()
+		}
 		return l
 	}
 	l := at.pending.spareLoad()
@@ -46,7 +49,7 @@ func (at *look[K, V]) newLoad(who *caller, first *load[K, V]) *load[K, V] {
 	}
 	at.initLoad(l, who.now)
 	l.flight.Start(&who.Caller)
-	if who.CanLeave() {
+	if who.waits || who.CanLeave() {
 		l.makeDone() // the leader waits too
 	}
 	return l

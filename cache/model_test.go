@@ -64,6 +64,9 @@ type modelCache struct {
 	told    told
 
 	hits, misses, sets, loads, failed uint64
+
+	load     func(l *Load[int]) (int, error)                   // of Load
+	loadMany func(context.Context, []int) (map[int]int, error) // of LoadMany
 }
 
 const modelKeys = 60
@@ -90,6 +93,10 @@ func runModel(t *rapid.T, mask uint64) {
 			m.told.mu.Lock()
 			m.events = append(m.events, removal{e, time.Now()})
 			m.told.mu.Unlock()
+		}
+		o.Load = func(_ context.Context, _ int, l *Load[int]) (int, error) { return m.load(l) }
+		o.LoadMany = func(ctx context.Context, keys []int, _ []*Load[int]) (map[int]int, error) {
+			return m.loadMany(ctx, keys)
 		}
 		m.Cache = Must(o)
 		time.Sleep(123_456 * time.Nanosecond) // so that few deadlines are on a tick
@@ -119,7 +126,7 @@ func (m *modelCache) actions() map[string]func(*rapid.T) {
 	ttl := modelTTLs(m.common.time.tick)
 	orNegative := rapid.OneOf(ttl, ttl, rapid.Just(time.Duration(-1)))
 	ofOneKey := rapid.SampledFrom([]string{"Set", "SetWithExpire", "Get", "Peek", "Touch", "Del", "GetAndDel", "Swap", "GetOrSet",
-		"GetOrSetWithExpire", "Take", "TakeWith", "TakeMissed", "TakeMany", "Compute", "ComputeWithExpire"})
+		"GetOrSetWithExpire", "Take", "TakeWith", "Base.Take", "TakeMany", "Fetch", "FetchMany", "Refresh", "Compute", "ComputeWithExpire"})
 	var all map[string]func(*rapid.T)
 	all = map[string]func(*rapid.T){
 		"Set": func(t *rapid.T) { m.set(t, key.Draw(t, "key"), m.options.Expire, m.Set) },
@@ -174,18 +181,6 @@ func (m *modelCache) actions() map[string]func(*rapid.T) {
 			}
 			m.settleEvents(t, -1, Deleted)
 		},
-		"DelExpired": func(t *rapid.T) {
-			want := 0
-			for k := range m.entries {
-				if !m.live(k) {
-					want++
-				}
-			}
-			if n := m.DelExpired(); n != want || m.Len() != len(m.entries)-want {
-				t.Fatalf("DelExpired removed %d, want %d; %d are left of %d", n, want, m.Len(), len(m.entries))
-			}
-			m.settleEvents(t, -1, Expired)
-		},
 		"Swap": func(t *rapid.T) {
 			m.set(t, key.Draw(t, "key"), m.options.Expire, func(k, v int) {
 				had, ok := m.Swap(k, v)
@@ -224,18 +219,32 @@ func (m *modelCache) actions() map[string]func(*rapid.T) {
 			d := orNegative.Draw(t, "ttl")
 			m.take(t, key.Draw(t, "key"), d, rapid.Bool().Draw(t, "fails"), m.takeWith(t, m.Cache.TakeWith, d))
 		},
-		"TakeMissed": func(t *rapid.T) {
+		"Base.Take": func(t *rapid.T) {
 			k, d := key.Draw(t, "key"), orNegative.Draw(t, "ttl")
 			if m.live(k) { // a hit, and who calls it has counted a miss
 				m.hits--
 			} else {
 				m.misses--
 			}
-			m.take(t, k, d, rapid.Bool().Draw(t, "fails"), m.takeWith(t, m.Cache.TakeMissed, d))
+			m.take(t, k, d, rapid.Bool().Draw(t, "fails"), m.takeWith(t, For(m.Cache).Take, d))
 		},
 		"TakeMany": func(t *rapid.T) {
-			m.takeMany(t, rapid.SliceOfN(key, 0, 10).Draw(t, "keys"), rapid.Bool().Draw(t, "fails"))
+			m.takeMany(t, rapid.SliceOfN(key, 0, 10).Draw(t, "keys"), rapid.Bool().Draw(t, "fails"), m.TakeMany)
 		},
+		"Fetch": func(t *rapid.T) {
+			d := orNegative.Draw(t, "ttl")
+			m.take(t, key.Draw(t, "key"), d, rapid.Bool().Draw(t, "fails"), func(key int, fetch func() (int, error)) (int, error) {
+				m.load = func(l *Load[int]) (int, error) { l.Expire = d; return fetch() }
+				return m.Fetch(context.Background(), key)
+			})
+		},
+		"FetchMany": func(t *rapid.T) {
+			m.takeMany(t, rapid.SliceOfN(key, 0, 10).Draw(t, "keys"), rapid.Bool().Draw(t, "fails"), func(ctx context.Context, keys []int, load func(context.Context, []int) (map[int]int, error)) (map[int]int, error) {
+				m.loadMany = load
+				return m.FetchMany(ctx, keys)
+			})
+		},
+		"Refresh": func(t *rapid.T) { m.refresh(t, key.Draw(t, "key"), rapid.Bool().Draw(t, "fails")) },
 		"Compute": func(t *rapid.T) { m.compute(t, key.Draw(t, "key"), Op(rapid.IntRange(0, 2).Draw(t, "op")), nil) },
 		"ComputeWithExpire": func(t *rapid.T) {
 			d := orNegative.Draw(t, "ttl")
@@ -397,7 +406,7 @@ func (m *modelCache) getOrSet(t *rapid.T, key int, ttl time.Duration, getOrSet f
 	m.set(t, key, ttl, store)
 }
 
-// takeWith is a Take by TakeWith or TakeMissed whose fetch chooses a TTL.
+// takeWith is a Take by TakeWith or Base.Take whose fetch chooses a TTL.
 func (m *modelCache) takeWith(t *rapid.T, take func(context.Context, int, func(context.Context, *Load[int]) (int, error)) (int, error), ttl time.Duration) func(int, func() (int, error)) (int, error) {
 	return func(key int, fetch func() (int, error)) (int, error) {
 		return take(context.Background(), key, func(_ context.Context, l *Load[int]) (int, error) {
@@ -439,8 +448,31 @@ func (m *modelCache) take(t *rapid.T, key int, ttl time.Duration, fails bool, ta
 	m.set(t, key, ttl, load)
 }
 
+// refresh loads a key again.
+func (m *modelCache) refresh(t *rapid.T, key int, fails bool) {
+	failed := errors.New("failed")
+	load := func(key, value int) {
+		m.loadMany = func(context.Context, []int) (map[int]int, error) {
+			if fails {
+				return nil, failed
+			}
+			return map[int]int{key: value}, nil
+		}
+		if err := m.Refresh(context.Background(), key); fails && err != failed || !fails && err != nil {
+			t.Fatalf("Refresh(%d) = %v", key, err)
+		}
+	}
+	if fails {
+		m.failed++
+		load(key, 0)
+		return
+	}
+	m.loads++
+	m.set(t, key, m.options.Expire, load)
+}
+
 // takeMany takes keys of which those divisible by three have no value.
-func (m *modelCache) takeMany(t *rapid.T, keys []int, fails bool) {
+func (m *modelCache) takeMany(t *rapid.T, keys []int, fails bool, take func(context.Context, []int, func(context.Context, []int) (map[int]int, error)) (map[int]int, error)) {
 	failed := errors.New("failed")
 	want := map[int]int{}
 	var missing []int
@@ -454,7 +486,7 @@ func (m *modelCache) takeMany(t *rapid.T, keys []int, fails bool) {
 		}
 	}
 	values := map[int]int{}
-	got, err := m.TakeMany(context.Background(), keys, func(_ context.Context, keys []int) (map[int]int, error) {
+	got, err := take(context.Background(), keys, func(_ context.Context, keys []int) (map[int]int, error) {
 		if !slices.Equal(keys, missing) {
 			t.Fatalf("fetch of %v, want %v", keys, missing)
 		}

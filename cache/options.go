@@ -3,11 +3,9 @@
 package cache
 
 import (
+	"context"
 	"strconv"
 	"time"
-
-	"github.com/pinwheel-cache/pinwheel/internal/sources"
-	"github.com/pinwheel-cache/pinwheel/stats"
 )
 
 // Options says what a cache does. The zero Options are those of a cache without a limit whose
@@ -49,6 +47,20 @@ type Options[K comparable, V any] struct {
 	// for a result of Compute that is then dropped: outside all locks, by several goroutines at
 	// once. Less than 1 counts as 1. For sizes in bytes, add 100 for what an entry takes itself.
 	Weigh func(key K, value V) uint32
+
+	// Load loads a key for Fetch: it returns the value, or an error, and may tell l more, such as the
+	// TTL. Without it LoadMany does. See [Cache.TakeCtx] for its context, goroutine and panics.
+	Load func(ctx context.Context, key K, l *Load[V]) (V, error)
+
+	// LoadMany loads several keys for FetchMany and Refresh: it returns the values of those that have
+	// one, and may tell loads[i], which is of keys[i], more, such as its TTL or an error of its own. A
+	// key that it leaves out has no value, as if it were Gone. An error is that of all keys, and says
+	// nothing about single ones, so Negative does not get it. Without LoadMany, Load does, for each key.
+	LoadMany func(ctx context.Context, keys []K, loads []*Load[V]) (map[K]V, error)
+
+	// Batch is for how long a Fetch that misses waits for others, which one call of LoadMany then loads
+	// together; 0 means not at all. It needs LoadMany. Renewals in the background do not wait.
+	Batch time.Duration
 
 	// Refresh is the fraction of the TTL after which a value is renewed, before it expires; 0
 	// means never, and 0 <= Refresh < 1. The first TakeCtx, TakeWith or TakeMany after that time
@@ -132,16 +144,6 @@ type Options[K comparable, V any] struct {
 	// takes about 130 KB. A get or set of a key in the sample takes about a hundred nanoseconds
 	// more, a get of another key 3 to 15, and a Set of another key that has a value 30.
 	WhatIf bool
-
-	// Amend is for packages that build on a cache, as near does. If it is not nil, it may
-	// change each Snapshot of the cache before Stats or package stats return it, to add counts
-	// of its own. It is called outside all locks, by several goroutines at once, and must not
-	// ask for statistics.
-	Amend func(*stats.Snapshot)
-
-	// Failures is for near, too: why its store failed last, and why its source lost its
-	// connection. It must not keep the cache alive.
-	Failures func() (store, source *sources.Failure)
 }
 
 // maxHotKeys bounds the option HotKeys.

@@ -75,8 +75,9 @@ func (at *look[K, V]) beginRenewal(ctx context.Context, first *load[K, V]) *load
 // renew makes l, which is about to begin, a renewal of the entry.
 func (at *look[K, V]) renew(l *load[K, V]) {
 	l.renewal = true
-	l.Old, l.HasOld = at.entries[at.slot].value, true
-	at.lives.renew(at.slot)
+	l.value = at.entries[at.slot].value
+	l.Old, l.HasOld = l.value, true
+	at.lives.renew(at.slot, &at.common.time)
 }
 
 // skipRenewal postpones a renewal of the entry that cannot begin now.
@@ -89,7 +90,7 @@ func (at *look[K, V]) skipRenewal() {
 // of the entry still says that a renewal is under way. Then endRenewal sets when the entry is due
 // again, unless another load has begun.
 func (l *load[K, V]) endRenewal(s *shard[K, V], dropped bool) {
-	failed := l.failure() != nil && !dropped
+	failed := l.failure() != nil && !l.Gone && !dropped
 	if l.renewal {
 		s.common.loads.renewals.count(failed, dropped)
 	}

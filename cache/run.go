@@ -24,13 +24,18 @@ func (c *Cache[K, V]) lead(who *caller, l *load[K, V], fetch fetcher[K, V]) erro
 	if err := l.wait(who, true, nil); err != nil {
 		return err
 	}
+	l.rethrow()
+	return nil
+}
+
+// rethrow ends the caller as its fetch has ended in another goroutine.
+func (l *load[K, V]) rethrow() {
 	switch l.how {
 	case panicked:
 		panic(l.err.(*PanicError).Value)
 	case exited:
 		runtime.Goexit()
 	}
-	return nil
 }
 
 // spawnLoad runs a load in another goroutine.
@@ -45,7 +50,13 @@ func (c *Cache[K, V]) spawnLoad(l *load[K, V], fetch fetcher[K, V]) {
 // fetch does.
 func (c *Cache[K, V]) run(l *load[K, V], fetch func(context.Context, *load[K, V]), repanic bool) {
 	rules := &c.common.loads.rules
-	if err := rules.Acquire(l.flight); err != nil {
+	var err error
+	if l.gathers {
+		err = c.loaders.gatherer.acquire(l, rules)
+	} else {
+		err = rules.Acquire(l.flight)
+	}
+	if err != nil {
 		rules.Release(l.flight)
 		l.fail(err)
 		l.how = returned

@@ -14,6 +14,8 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/sync/semaphore"
+
 	"github.com/pinwheel-cache/pinwheel/cache/internal/flight"
 )
 
@@ -29,11 +31,13 @@ import (
 func (c *Cache[K, V]) SaveFile(ctx context.Context, path string, encode func(dst []byte, key K, value V) ([]byte, error)) error {
 	checkContext(ctx, "SaveFile")
 	checkFunction(encode == nil, "encode of SaveFile")
-	if c.saving.Acquire(ctx, 1) != nil {
+	c.saving.CompareAndSwap(nil, semaphore.NewWeighted(1))
+	saving := c.saving.Load()
+	if saving.Acquire(ctx, 1) != nil {
 		_, cause := flight.ReasonOf(ctx)
 		return fmt.Errorf("cache: SaveFile: %w", cause)
 	}
-	defer c.saving.Release(1)
+	defer saving.Release(1)
 	removeAbandoned(path)
 	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+temporary+"*")
 	if err != nil {

@@ -23,13 +23,13 @@ import (
 // and miss it in another, so it can show a few entries more than the limit.
 func (c *Cache[K, V]) Stats() stats.Snapshot {
 	s := c.counted()
-	if c.amend != nil {
-		c.amend(&s)
+	if o := c.owner.Load(); o != nil && o.amend != nil {
+		o.amend(&s)
 	}
 	return s
 }
 
-// counted returns the counts of the cache itself, without Amend.
+// counted returns the counts of the cache itself, without those of its owner.
 func (c *Cache[K, V]) counted() stats.Snapshot {
 	total := stats.Snapshot{
 		Limit: int(c.common.size.limit.Load()),
@@ -112,7 +112,7 @@ func (s *shard[K, V]) addTo(total *stats.Snapshot) {
 func (c *Cache[K, V]) register(o Options[K, V]) {
 	w := weak.Make(c)
 	source := sourceOf(w)
-	source.Name, source.Failures = o.Name, o.Failures
+	source.Name = o.Name
 	source.Settings = sources.Settings{
 		Expire: o.Expire, Idle: o.Idle, Jitter: o.Jitter, Timeout: o.Timeout, MaxLoads: o.MaxLoads, Policy: o.Policy.String(),
 	}
@@ -151,6 +151,14 @@ func sourceOf[K comparable, V any](w weak.Pointer[Cache[K, V]]) (source sources.
 			}
 		})
 		return at, err
+	}
+	source.Failures = func() (store, lost *sources.Failure) {
+		use(func(c *Cache[K, V]) {
+			if o := c.owner.Load(); o != nil && o.failures != nil {
+				store, lost = o.failures()
+			}
+		})
+		return store, lost
 	}
 	source.Record = func(ctx context.Context, out io.Writer, oneIn int) error {
 		err := errGone

@@ -1,4 +1,4 @@
-// This file has the Takes of one key: Take, TakeCtx, TakeWith and TakeMissed. From a miss to the stored
+// This file has the Takes of one key: Take, TakeCtx and TakeWith. From a miss to the stored
 // value: here, then join.go with look.go, run.go with fetcher.go, conclude.go and store.go.
 
 package cache
@@ -107,27 +107,17 @@ func (c *Cache[K, V]) TakeCtx(ctx context.Context, key K, fetch func(context.Con
 	if seen == hit {
 		return old, nil
 	}
-	return c.takeSlowCtx(ctx, key, seen, old, fetchCtx[K, V](fetch))
+	return c.takeSlowCtx(ctx, key, seen, old, fetchCtx[K, V](fetch), nil)
 }
 
 // TakeWith is [Cache.TakeCtx] for a fetch that knows more than the value: its TTL, that the
-// old value is still right, or that the value is not to be stored. If fetch returns an
-// error, only l.NotFound counts.
+// old value is still right, that the value is not to be stored, or that there is none any more. If
+// fetch returns an error, only l.NotFound and l.Gone count.
 func (c *Cache[K, V]) TakeWith(ctx context.Context, key K, fetch func(ctx context.Context, l *Load[V]) (V, error)) (V, error) {
 	checkTake(ctx, fetch == nil, "TakeWith")
 	old, seen := c.see(key, true)
 	if seen == hit {
 		return old, nil
 	}
-	return c.takeSlowCtx(ctx, key, seen, old, fetchWith[K, V](fetch))
-}
-
-// TakeMissed is for packages that build on a cache, as near does. It is [Cache.TakeWith] for
-// a caller whose Get has just missed the key: it counts no second miss. Get and TakeMissed
-// together allocate a function literal for fetch only at a miss; TakeWith allocates it at
-// every hit.
-func (c *Cache[K, V]) TakeMissed(ctx context.Context, key K, fetch func(ctx context.Context, l *Load[V]) (V, error)) (V, error) {
-	checkTake(ctx, fetch == nil, "TakeMissed")
-	var none V
-	return c.takeSlowCtx(ctx, key, miss, none, fetchWith[K, V](fetch))
+	return c.takeSlowCtx(ctx, key, seen, old, fetchWith[K, V](fetch), nil)
 }

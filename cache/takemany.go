@@ -1,4 +1,4 @@
-// This file has TakeMany and TakeManyMissed, which load several keys by one call of fetch.
+// This file has TakeMany, and what all methods have in common that load several keys.
 
 package cache
 
@@ -35,38 +35,31 @@ import "context"
 func (c *Cache[K, V]) TakeMany(ctx context.Context, keys []K, fetch func(ctx context.Context, missing []K) (map[K]V, error)) (map[K]V, error) {
 	checkTake(ctx, fetch == nil, "TakeMany")
 	m := many[K, V]{cache: c, ctx: ctx, fetch: fetchMissing[K, V](fetch), found: make(map[K]V, len(keys))}
-	missing := m.search(keys)
-	defer m.countUndecided()
-	m.renewDue()
-	m.loadAll(missing)
+	m.take(keys)
 	return m.found, m.err
 }
 
-// TakeManyMissed is for packages that build on a cache, as near does. It is [Cache.TakeMany]
-// for a caller whose Gets have just missed the keys, each of which is there once: it counts
-// no second misses. fetch gets a [Load] for each key, as that of TakeWith does; only
-// Unchanged has no effect. fetch and TakeManyMissed return values, and the errors of single
-// keys, to which Negative and Load.NotFound apply. A key with a kept error has neither, unless the
-// error has a method KeptAsPause.
-func (c *Cache[K, V]) TakeManyMissed(ctx context.Context, keys []K, fetch func(ctx context.Context, missing []K, loads []*Load[V]) (map[K]V, map[K]error)) (map[K]V, map[K]error) {
-	checkTake(ctx, fetch == nil, "TakeManyMissed")
-	m := many[K, V]{cache: c, ctx: ctx, fetch: fetchEach[K, V](fetch), found: make(map[K]V, len(keys)), errs: map[K]error{}}
-	c.checkKeys(keys)
-	m.loadAll(keys)
-	return m.found, m.errs
-}
-
-// many is a call of TakeMany.
+// many is a call of TakeMany, FetchMany or Refresh.
 type many[K comparable, V any] struct {
 	cache   *Cache[K, V]
 	ctx     context.Context
 	who     caller // what all keys have in common; set if some are to be loaded
 	fetch   fetcher[K, V]
-	found   map[K]V
+	apart   bool          // fetch loads one key at a time
+	since   int64         // of a Refresh: when it was called; else 0
+	found   map[K]V       // nil for a Refresh
 	err     error         // the first of all
-	errs    map[K]error   // by key, of TakeManyMissed; else nil
+	errs    map[K]error   // by key, of Base.TakeMany; else nil
 	due     []K           // found, and to be renewed
 	inGrace map[K]*caller // seen in Grace, and not counted yet
+}
+
+// take finds or loads keys.
+func (m *many[K, V]) take(keys []K) {
+	missing := m.search(keys)
+	defer m.countUndecided()
+	m.renewDue()
+	m.loadAll(missing)
 }
 
 // checkKeys panics if a key cannot be hashed. It comes first: a panic later would leave loads that
@@ -130,29 +123,42 @@ func (m *many[K, V]) renewDue() {
 		return
 	}
 	var own []*load[K, V]
-	var first *load[K, V]
 	ended := m.ctx.Err() != nil
 	for _, key := range m.due {
 		var at look[K, V]
 		at.seek(&c.common, key)
-		if l := at.beginDue(m.ctx, ended, first); l != nil {
+		if l := at.beginDue(m.ctx, ended, m.first(own)); l != nil {
 			own = append(own, l)
-			first = own[0]
 		}
 		at.lock.Unlock()
 	}
-	if first == nil {
-		return
+	for _, l := range m.flights(own) {
+		c.spawnLoad(l, m.fetch)
 	}
-	first.batch = own
-	c.spawnLoad(first, m.fetch)
+}
+
+// first returns the load whose batch the next one joins, or nil if that is a load by itself.
+func (m *many[K, V]) first(own []*load[K, V]) *load[K, V] {
+	if m.apart || len(own) == 0 {
+		return nil
+	}
+	return own[0]
+}
+
+// flights returns the loads to be run: each by itself, or the first, with the others as its batch.
+func (m *many[K, V]) flights(own []*load[K, V]) []*load[K, V] {
+	if m.apart || len(own) == 0 {
+		return own
+	}
+	own[0].batch = own
+	return own[:1]
 }
 
 // loadAll finds or loads keys.
 func (m *many[K, V]) loadAll(keys []K) {
 	if len(keys) > 0 {
 		m.who = m.cache.common.loads.callerOf(m.ctx)
-		m.who.patient = true
+		m.who.patient, m.who.since, m.who.waits = true, m.since, m.apart
 	}
 	for len(keys) > 0 {
 		keys = m.load(keys)
@@ -200,16 +206,17 @@ func (m *many[K, V]) accept(l *load[K, V], err error) {
 		return
 	}
 	switch {
-	case l.err == nil && !l.absent:
+	case l.err == ErrNotFound:
+	case l.err == nil && m.found != nil:
 		m.found[l.key] = l.value
-	case l.failure() != nil:
+	case l.failure() != nil && (m.errs != nil || !l.Gone):
 		m.fail(l.key, l.err)
 	}
 }
 
 // fail lets a value in Grace stand in, if there is one, and else keeps the error.
 func (m *many[K, V]) fail(key K, err error) {
-	if m.ctx.Err() == nil {
+	if m.ctx.Err() == nil && m.since == 0 {
 		if value, ok := m.cache.standIn(key); ok {
 			m.has(key, value)
 			return
@@ -236,11 +243,10 @@ func (m *many[K, V]) has(key K, value V) {
 // try again.
 func (m *many[K, V]) assignAll(keys []K) (own []*load[K, V], others []awaited[K, V]) {
 	c := m.cache
-	var first *load[K, V]
 	for _, key := range keys {
 		who := m.who
 		var a assignment[K, V]
-		c.assign(&a, key, &who, first)
+		c.assign(&a, key, &who, m.first(own))
 		switch a.duty {
 		case useFound:
 			if a.err == nil {
@@ -252,7 +258,6 @@ func (m *many[K, V]) assignAll(keys []K) (own []*load[K, V], others []awaited[K,
 			m.fail(key, a.err)
 		case lead:
 			own = append(own, a.load)
-			first = own[0]
 		case follow, followUnlessDeleted:
 			c.common.loads.waiters.Add(1)
 			others = append(others, awaited[K, V]{a.load, a.duty})
@@ -271,12 +276,34 @@ type awaited[K comparable, V any] struct {
 
 // lead fetches the call's own loads.
 func (m *many[K, V]) lead(own []*load[K, V]) {
-	if len(own) == 0 {
+	switch {
+	case len(own) == 0:
+		return
+	case m.apart:
+		m.leadApart(own)
 		return
 	}
-	own[0].batch = own
-	err := m.cache.lead(&m.who, own[0], m.fetch)
+	first := m.flights(own)[0]
+	err := m.cache.lead(&m.who, first, m.fetch)
 	for _, l := range own {
 		m.accept(l, err) // also if the caller has left, and the fetch goes on
+	}
+}
+
+// leadApart runs all loads at once, each in a goroutine of its own, and waits for them.
+func (m *many[K, V]) leadApart(own []*load[K, V]) {
+	for _, l := range own {
+		m.cache.spawnLoad(l, m.fetch)
+	}
+	var landed []*load[K, V]
+	for _, l := range own {
+		err := l.wait(&m.who, true, nil)
+		m.accept(l, err)
+		if err == nil {
+			landed = append(landed, l)
+		}
+	}
+	for _, l := range landed {
+		l.rethrow()
 	}
 }

@@ -41,16 +41,16 @@ func TestUnchangedWithoutOld(t *testing.T) {
 	}
 }
 
-// TestTakeMissed checks that a Get and the TakeMissed after it count as one get, that a
+// TestBaseTake checks that a Get and the Take of a Base after it count as one get, that a
 // hit allocates nothing, and that a value stored between the two is found.
-func TestTakeMissed(t *testing.T) {
+func TestBaseTake(t *testing.T) {
 	c := cache.Must(cache.Options[string, int]{})
 	value := 7
 	take := func(key string) int {
 		if v, ok := c.Get(key); ok {
 			return v
 		}
-		v, err := c.TakeMissed(t.Context(), key, func(_ context.Context, l *cache.Load[int]) (int, error) {
+		v, err := cache.For(c).Take(t.Context(), key, func(_ context.Context, l *cache.Load[int]) (int, error) {
 			l.Expire = time.Hour
 			return value, nil
 		})
@@ -69,14 +69,14 @@ func TestTakeMissed(t *testing.T) {
 		t.Errorf("%d hits, %d misses, %d loads; want 11, 1 and 1", s.Hits, s.Misses, s.Loads.OK.Count())
 	}
 	c.Set("other", 8)
-	if v, err := c.TakeMissed(t.Context(), "other", func(context.Context, *cache.Load[int]) (int, error) { return 9, nil }); v != 8 || err != nil {
+	if v, err := cache.For(c).Take(t.Context(), "other", func(context.Context, *cache.Load[int]) (int, error) { return 9, nil }); v != 8 || err != nil {
 		t.Errorf("a key that has a value by now gives %d, %v", v, err)
 	}
 }
 
-// TestTakeManyMissed checks that one call of fetch gives each key a value with its own TTL, an
+// TestBaseTakeMany checks that one call of fetch gives each key a value with its own TTL, an
 // error that is kept, one that is not, or nothing; and that the misses are not counted again.
-func TestTakeManyMissed(t *testing.T) {
+func TestBaseTakeMany(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		none, failed := errors.New("none"), errors.New("failed")
 		c := cache.Must(cache.Options[string, int]{Expire: time.Hour, Negative: func(err error) time.Duration {
@@ -89,12 +89,13 @@ func TestTakeManyMissed(t *testing.T) {
 		c.Set("here", 1)
 		keys := []string{"here", "hour", "second", "unstored", "none", "failed", "left out"}
 		take := func() (map[string]int, map[string]error) {
-			return c.TakeManyMissed(t.Context(), keys, func(_ context.Context, missing []string, loads []*cache.Load[int]) (map[string]int, map[string]error) {
+			return cache.For(c).TakeMany(t.Context(), keys, func(_ context.Context, missing []string, loads []*cache.Load[int]) (map[string]int, error) {
 				if !slices.Equal(missing, keys[1:]) {
 					t.Errorf("fetch gets %q", missing)
 				}
 				loads[1].Expire, loads[2].Expire, loads[3].NotFound = time.Second, -1, true
-				return map[string]int{"hour": 2, "second": 3, "unstored": 4, "here": 9}, map[string]error{"none": none, "failed": failed}
+				loads[3].Err, loads[4].Err = none, failed
+				return map[string]int{"hour": 2, "second": 3, "unstored": 4, "here": 9}, nil
 			})
 		}
 		got, errs := take()

@@ -1,4 +1,4 @@
-// This file has All, Entries and DelExpired, and the walks below them, which pin shards so that each
+// This file has All and Entries, and the walks below them, which pin shards so that each
 // entry is met once.
 
 package cache
@@ -141,19 +141,4 @@ func (s *shard[K, V]) sweep(settle func(reported bool), f func(i uint32)) {
 		more = i < len(s.entries)
 		settle(s.unlock())
 	}
-}
-
-// DelExpired removes all expired entries and returns their number. The cache removes them
-// by itself within a tick; DelExpired is for callers that cannot wait for that. It looks at
-// every entry.
-func (c *Cache[K, V]) DelExpired() (removed int) {
-	for s := range c.common.all() {
-		s.sweep(c.common.observers.settle, func(i uint32) {
-			if s.checkGone(i) {
-				s.remove(i, s.hashOf(i), Expired)
-				removed++
-			}
-		})
-	}
-	return removed
 }

@@ -60,7 +60,7 @@ func (f *snapshotFile[K, V]) restore(c *cache.Cache[K, V]) {
 func (f *snapshotFile[K, V]) saveLater() {
 	time.AfterFunc(f.every, func() {
 		c := f.cache.Value()
-		if c != nil && !c.Closed() && f.regular.Err() == nil {
+		if c != nil && !cache.For(c).Closed() && f.regular.Err() == nil {
 			f.save(f.regular, c)
 			f.saveLater()
 		}
@@ -77,11 +77,11 @@ func (f *snapshotFile[K, V]) saveLast(ctx context.Context, c *cache.Cache[K, V])
 }
 
 func (f *snapshotFile[K, V]) save(ctx context.Context, c *cache.Cache[K, V]) {
-	if c.Closed() {
+	if cache.For(c).Closed() {
 		return
 	}
 	defer rescue.Recover() // a MarshalJSON that panics must not end the process
-	ctx = whileOpen{ctx, c.Closed}
+	ctx = whileOpen{ctx, cache.For(c).Closed}
 	toJSON, _ := codec.JSON[K, V]()
 	encode := func(dst []byte, key K, value V) ([]byte, error) {
 		if ctx.Err() != nil { // writes are buffered, and may be far apart

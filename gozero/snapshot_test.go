@@ -60,7 +60,7 @@ func saved(t *testing.T, conf gozero.Conf, people int) {
 		c.Set(i, person{fmt.Sprint("name ", i), "Kyoto"})
 	}
 	gozero.CloseAll()
-	if !c.Closed() {
+	if !cache.For(c).Closed() {
 		t.Error("the cache is not closed")
 	}
 }
@@ -126,8 +126,8 @@ func TestSnapshotThatTakesTooLong(t *testing.T) {
 		begin := time.Now()
 		gozero.CloseAll()
 		if took := time.Since(begin); took != 3300*time.Millisecond || // at the first entry after 3 s
-			!c.Closed() {
-			t.Errorf("it took %v; closed: %v", took, c.Closed())
+			!cache.For(c).Closed() {
+			t.Errorf("it took %v; closed: %v", took, cache.For(c).Closed())
 		}
 		j.logged("error", "cache(users) - not saved to "+path, "not complete after 3s")
 		time.Sleep(time.Minute) // the minute line ends
@@ -192,7 +192,7 @@ func TestSnapshotPanics(t *testing.T) {
 	j := newJournal(t)
 	gozero.CloseAll()
 	j.logged("error", "oh")
-	if !c.Closed() {
+	if !cache.For(c).Closed() {
 		t.Error("the cache is not closed")
 	}
 	if files, _ := filepath.Glob(path + "*"); len(files) != 0 {

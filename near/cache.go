@@ -61,11 +61,12 @@ func New[K comparable, V any](store Store, source Source, o Options[K, V]) (*Cac
 	for _, schema := range neighbors(o.Schema) {
 		c.neighbors = append(c.neighbors, schemaPrefix(o.Prefix, schema))
 	}
-	local := LocalOptions[K, V]{Prefix: schemaPrefix(o.Prefix, o.Schema), Keys: o.Keys, MaxLag: o.MaxLag, Logger: o.Logger}
+	local := LocalOptions[K, V]{
+		Prefix: schemaPrefix(o.Prefix, o.Schema), Keys: o.Keys, MaxLag: o.MaxLag, Logger: o.Logger, Amend: c.counts.addTo,
+	}
 	local.Cache = cache.Options[K, V]{
 		Name: o.Name, Limit: o.Limit, MaxWeight: o.MaxWeight, Policy: o.Policy,
 		Expire: o.LocalExpire, Jitter: o.Jitter, Weigh: o.Weigh, MaxLoads: o.MaxLoads,
-		Amend: c.counts.addTo,
 	}
 	var err error
 	if c.local, err = newLocal(source, local, o.ServeOn); err != nil {

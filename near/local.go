@@ -8,10 +8,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"time"
-	"weak"
 
 	"github.com/pinwheel-cache/pinwheel/cache"
-	"github.com/pinwheel-cache/pinwheel/internal/sources"
 	"github.com/pinwheel-cache/pinwheel/stats"
 )
 
@@ -44,10 +42,14 @@ type Local[K comparable, V any] struct {
 // a limit, whose keys are strings or integers.
 type LocalOptions[K comparable, V any] struct {
 	// Cache are the options of the cache. Expire is the TTL of a value unless its load sets
-	// another. Negative and OnRemove must be nil: a load uses [KeepError] instead of
-	// Negative, and changes must not wait for OnRemove. Amend gets each Snapshot after the
-	// Local has added its counts. Failures is that of the Local.
+	// another. Load, LoadMany, Negative and OnRemove must be nil: a load is an argument of Take, it
+	// uses [KeepError] instead of Negative, and changes must not wait for OnRemove.
 	Cache cache.Options[K, V]
+
+	// Amend, if it is not nil, may change each Snapshot after the Local has added its counts, to add
+	// more. It is called outside all locks, by several goroutines at once, and must not ask for
+	// statistics.
+	Amend func(*stats.Snapshot)
 
 	// Prefix is the beginning of each key in the store.
 	Prefix string
@@ -88,26 +90,18 @@ func newLocal[K comparable, V any](source Source, o LocalOptions[K, V], serveOn 
 		l.partial = p.Partial
 	}
 	l.failures = &failures{logger: o.Logger, cache: cmp.Or(o.Cache.Name, "cache"), made: time.Now()}
-	weakly := weak.Make(l.failures) // the logger, or an error, may have what has the cache
-	o.Cache.Failures = func() (store, source *sources.Failure) {
-		if f := weakly.Value(); f != nil {
-			return f.last()
-		}
-		return nil, nil
-	}
 	o.Cache.Negative = keepFor
-	amend := o.Cache.Amend
-	o.Cache.Amend = func(s *stats.Snapshot) {
-		l.addTo(s)
-		if amend != nil {
-			amend(s)
-		}
-	}
 	l.link.init(cmp.Or(o.MaxLag, defaultMaxLag))
 	var err error
 	if l.cache, err = cache.New(o.Cache); err != nil {
 		return nil, err
 	}
+	cache.For(l.cache).Amend(func(s *stats.Snapshot) {
+		l.addTo(s)
+		if o.Amend != nil {
+			o.Amend(s)
+		}
+	}, l.failures.last)
 	if serveOn > 0 {
 		l.spare = cache.Must(cache.Options[K, V]{}) // without Weigh: forgetAll stores under link.mu
 	}
@@ -187,17 +181,17 @@ func (l *Local[K, V]) Take(ctx context.Context, key K, load func(ctx context.Con
 
 // missed is Take after a Get that missed.
 func (l *Local[K, V]) missed(ctx context.Context, key K, load func(ctx context.Context, l *cache.Load[V]) (V, error)) (V, error) {
-	value, err := l.cache.TakeMissed(ctx, key, func(ctx context.Context, one *cache.Load[V]) (V, error) {
+	value, err := cache.For(l.cache).Take(ctx, key, func(ctx context.Context, one *cache.Load[V]) (V, error) {
 		defer l.begin(key, one)()
 		return load(ctx, one)
 	})
 	return value, unkept(err)
 }
 
-// missedMany is missed for several keys, each of which is there once. load returns the errors
-// of single keys, and so does missedMany.
-func (l *Local[K, V]) missedMany(ctx context.Context, keys []K, load func(ctx context.Context, keys []K, loads []*cache.Load[V]) (map[K]V, map[K]error)) (map[K]V, map[K]error) {
-	return l.cache.TakeManyMissed(ctx, keys, func(ctx context.Context, keys []K, loads []*cache.Load[V]) (map[K]V, map[K]error) {
+// missedMany is missed for several keys, each of which is there once. It returns the errors of single
+// keys, which load sets.
+func (l *Local[K, V]) missedMany(ctx context.Context, keys []K, load func(ctx context.Context, keys []K, loads []*cache.Load[V]) (map[K]V, error)) (map[K]V, map[K]error) {
+	return cache.For(l.cache).TakeMany(ctx, keys, func(ctx context.Context, keys []K, loads []*cache.Load[V]) (map[K]V, error) {
 		for i, key := range keys {
 			defer l.begin(key, loads[i])()
 		}

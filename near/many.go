@@ -52,21 +52,17 @@ func (c *Cache[K, V]) TakeMany(ctx context.Context, keys []K, fetch func(ctx con
 // takeMissing is the part of TakeMany for keys that are not in memory, each of which is there
 // once. It returns the errors of single keys.
 func (c *Cache[K, V]) takeMissing(ctx context.Context, missing []K, fetch func(ctx context.Context, missing []K) (map[K]V, error)) (map[K]V, map[K]error) {
-	return c.local.missedMany(ctx, missing, func(ctx context.Context, keys []K, loads []*cache.Load[V]) (map[K]V, map[K]error) {
+	return c.local.missedMany(ctx, missing, func(ctx context.Context, keys []K, loads []*cache.Load[V]) (map[K]V, error) {
 		all := make([]*lookup[K, V], len(keys))
 		for i, key := range keys {
 			all[i] = c.lookup(key, loads[i])
 		}
 		c.find(ctx, all, func(ctx context.Context, lacking []*lookup[K, V]) { c.fetchMany(ctx, lacking, fetch) })
-		values, errs := make(map[K]V, len(keys)), map[K]error{}
-		for _, one := range all {
-			if one.err == nil {
-				values[one.key] = one.value
-			} else {
-				errs[one.key] = one.err
-			}
+		values := make(map[K]V, len(keys))
+		for i, one := range all {
+			values[one.key], loads[i].Err = one.value, one.err
 		}
-		return values, errs
+		return values, nil
 	})
 }
 

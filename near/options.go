@@ -222,6 +222,9 @@ func (o *LocalOptions[K, V]) check(source Source) error {
 	if o.Cache.OnRemove != nil {
 		wrong.add("OnRemove is set: want none, as changes must not wait for it")
 	}
+	if o.Cache.Load != nil || o.Cache.LoadMany != nil {
+		wrong.add("Load or LoadMany is set: want to give a function to Take")
+	}
 	if o.Cache.Negative != nil {
 		wrong.add("Negative is set: want KeepError, by which a load says what is to be kept")
 	}

@@ -12,7 +12,7 @@ import (
 func (c *Cache[K, V]) Stats() stats.Snapshot { return c.local.Stats() }
 
 // Stats returns the counts of the cache since it was made. Of the part Near a Local fills in
-// what the source has told; the option Amend of its cache can add the rest.
+// what the source has told; its option Amend can add the rest.
 func (l *Local[K, V]) Stats() stats.Snapshot { return l.cache.Stats() }
 
 // counts are what a Cache adds to the statistics.

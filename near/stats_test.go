@@ -79,7 +79,7 @@ func TestNotFoundIsNoFailure(t *testing.T) {
 // TestAmendOfALocal checks that the owner of a Local can add to its statistics.
 func TestAmendOfALocal(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		o := near.LocalOptions[string, int]{Cache: cache.Options[string, int]{Amend: func(s *stats.Snapshot) { s.Near.Fetches = 10 + s.Near.Unserved }}}
+		o := near.LocalOptions[string, int]{Amend: func(s *stats.Snapshot) { s.Near.Fetches = 10 + s.Near.Unserved }}
 		l, err := near.NewLocal(partly{&hand{}}, o)
 		must(t, err)
 		defer l.Close(t.Context())

@@ -60,22 +60,16 @@ func methods[K comparable](c *cache.Cache[K, int], key K) map[string]func() {
 		"TakeMany": func() {
 			_, _ = c.TakeMany(context.Background(), []K{key}, func(context.Context, []K) (map[K]int, error) { return map[K]int{key: 1}, nil })
 		},
-		"TakeManyMissed": func() {
-			c.TakeManyMissed(context.Background(), []K{key}, func(context.Context, []K, []*cache.Load[int]) (map[K]int, map[K]error) { return map[K]int{key: 1}, nil })
-		},
-		"TakeMissed": func() {
-			_, _ = c.TakeMissed(context.Background(), key, func(context.Context, *cache.Load[int]) (int, error) { return 1, nil })
-		},
+		"Fetch":        func() { _, _ = c.Fetch(loadsOne, key) },
+		"FetchMany":    func() { _, _ = c.FetchMany(loadsOne, []K{key}) },
+		"Refresh":      func() { _ = c.Refresh(loadsOne, key) },
 		"Entry":        func() { c.Entry(key) },
-		"TTL":          func() { c.TTL(key) },
 		"Entries":      func() { c.Entries()(func(cache.Entry[K, int]) bool { return true }) },
 		"GetAndDel":    func() { c.GetAndDel(key) },
 		"Swap":         func() { c.Swap(key, 1) },
-		"DelExpired":   func() { c.DelExpired() },
 		"DelFunc":      func() { c.DelFunc(func(k K, _ int) bool { return k == key }) },
 		"ResizeWeight": func() { _ = c.ResizeWeight(5) },
 		"Wait":         func() { _ = c.Wait(ended) },
-		"Closed":       func() { c.Closed() },
 		"Save": func() {
 			_ = c.Save(io.Discard, func(b []byte, _ K, _ int) ([]byte, error) { return b, nil })
 		},

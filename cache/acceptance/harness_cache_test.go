@@ -17,6 +17,9 @@ const MaxTick = time.Second
 // New returns a cache with options that must be right.
 func New[K comparable, V any](t rapid.TB, o cache.Options[K, V]) *cache.Cache[K, V] {
 	t.Helper()
+	if o.Load == nil {
+		o.Load = loadOfContext
+	}
 	c, err := cache.New(o)
 	if err != nil {
 		t.Fatalf("New: %v", err)

@@ -104,6 +104,27 @@ var takes = map[string]taking{
 		})
 		return found[key], err
 	},
+	"Fetch": func(ctx context.Context, c *cache.Cache[string, int], key string, fetch func(context.Context) (int, error)) (int, error) {
+		return c.Fetch(context.WithValue(ctx, fetchOf, fetch), key)
+	},
+	"FetchMany": func(ctx context.Context, c *cache.Cache[string, int], key string, fetch func(context.Context) (int, error)) (int, error) {
+		found, err := c.FetchMany(context.WithValue(ctx, fetchOf, fetch), []string{key})
+		return found[key], err
+	},
+}
+
+// fetchOf is the key by which a context has the function of loadOfContext.
+var fetchOf = new(byte)
+
+// loadsOne is a context whose function returns 1.
+var loadsOne = context.WithValue(context.Background(), fetchOf, func(context.Context) (int, error) { return 1, nil })
+
+// loadOfContext is the option Load of all caches of New: the function that the context has.
+func loadOfContext[K comparable, V any](ctx context.Context, key K, _ *cache.Load[V]) (v V, err error) {
+	if fetch, ok := ctx.Value(fetchOf).(func(context.Context) (V, error)); ok {
+		return fetch(ctx)
+	}
+	return v, errors.New("nothing to load")
 }
 
 // A Taker is one of the ways to have a value loaded, in a goroutine of the load or not.

@@ -101,7 +101,7 @@ func unhashableKeys(t *testing.T) {
 		}
 	}
 	Recovered(func() { // no load of the first key goes on
-		c.TakeManyMissed(t.Context(), []any{"before", []int{1}}, func(context.Context, []any, []*cache.Load[int]) (map[any]int, map[any]error) { return nil, nil })
+		cache.For(c).TakeMany(t.Context(), []any{"before", []int{1}}, func(context.Context, []any, []*cache.Load[int]) (map[any]int, error) { return nil, nil })
 	})
 	if v, err := c.Take("before", func() (int, error) { return 1, nil }); v != 1 || err != nil {
 		t.Errorf("Take = %d, %v", v, err)
@@ -114,8 +114,8 @@ func unhashableKeys(t *testing.T) {
 // keyedCalls returns a call of every method that takes a key.
 func keyedCalls[K comparable](c *cache.Cache[K, int], key K) map[string]func() {
 	all, keyed := methods(c, key), map[string]func(){}
-	for name := range strings.FieldsSeq("Get Peek Entry TTL Set SetWithExpire GetOrSet GetOrSetWithExpire Swap Compute ComputeWithExpire " +
-		"Touch Take TakeCtx TakeWith TakeMissed TakeMany TakeManyMissed Del GetAndDel") {
+	for name := range strings.FieldsSeq("Get Peek Entry Set SetWithExpire GetOrSet GetOrSetWithExpire Swap Compute ComputeWithExpire " +
+		"Touch Take TakeCtx TakeWith TakeMany Del GetAndDel") {
 		keyed[name] = all[name]
 	}
 	return keyed

@@ -38,12 +38,12 @@ func TestWhichTake(t *testing.T) {
 
 // tableOfDoc returns the rows of the table in doc.go. At least two spaces are between cells.
 func tableOfDoc(t *testing.T) map[string]string {
-	return table(t, "../doc.go", `(?m)^//\t(Take\w*) {2,}(.*)$`, ` {2,}`)
+	return table(t, "../doc.go", `(?m)^//\t((?:Take|Fetch)\S*(?: \S+)*) {2,}(.*)$`, ` {2,}`)
 }
 
 // tableOfPage returns the rows of the table in docs/freshness.md.
 func tableOfPage(t *testing.T) map[string]string {
-	return table(t, "../../docs/freshness.md", "(?m)^\\| `(Take\\w*)`[^|]*\\| (.*) \\|$", ` \| `)
+	return table(t, "../../docs/freshness.md", "(?m)^\\| (`(?:Take|Fetch)[^|]*)\\| (.*) \\|$", ` \| `)
 }
 
 func table(t *testing.T, file, row, between string) map[string]string {
@@ -52,7 +52,9 @@ func table(t *testing.T, file, row, between string) map[string]string {
 	settle.Must(t, err)
 	rows := map[string]string{}
 	for _, m := range regexp.MustCompile(row).FindAllStringSubmatch(string(text), -1) {
-		rows[m[1]] = strings.Join(regexp.MustCompile(between).Split(strings.ReplaceAll(m[2], "`", ""), -1), " | ")
+		for _, name := range regexp.MustCompile(`(?:Take|Fetch)\w*`).FindAllString(m[1], -1) {
+			rows[name] = strings.Join(regexp.MustCompile(between).Split(strings.ReplaceAll(m[2], "`", ""), -1), " | ")
+		}
 	}
 	return rows
 }

@@ -25,12 +25,13 @@ func PackageCache(ctx context.Context, db database, id int64) (*User, error) {
 		Expire: time.Hour,
 		Jitter: 0.05,
 		Grace:  time.Hour, // old values while loads fail
+		Load:   func(ctx context.Context, id int64, _ *cache.Load[*User]) (*User, error) { return db.User(ctx, id) },
 	})
 	if err != nil {
 		return nil, err
 	}
 
-	user, err := users.TakeCtx(ctx, id, func(ctx context.Context) (*User, error) { return db.User(ctx, id) })
+	user, err := users.Fetch(ctx, id)
 	return user, err
 }
 

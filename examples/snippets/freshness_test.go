@@ -12,10 +12,11 @@ import (
 type person struct{}
 
 type persons interface {
+	User(ctx context.Context, id int64) (*person, error)
 	Users(ctx context.Context, ids []int64) (map[int64]*person, error)
 }
 
-func Fresh(ctx context.Context, ids []int64, db persons) (map[int64]*person, error) {
+func Fresh(ctx context.Context, id int64, ids []int64, db persons) (map[int64]*person, error) {
 	type User = person
 
 	users, err := cache.New(cache.Options[int64, *User]{
@@ -28,19 +29,37 @@ func Fresh(ctx context.Context, ids []int64, db persons) (map[int64]*person, err
 		Timeout:  5 * time.Second,
 		MaxLoads: 50,
 		Negative: func(err error) time.Duration {
-			if errors.Is(err, sql.ErrNoRows) {
+			if errors.Is(err, sql.ErrNoRows) || errors.Is(err, cache.ErrNotFound) {
 				return 10 * time.Second
 			}
 			return 0 // other errors are not kept
+		},
+		Load: func(ctx context.Context, id int64, _ *cache.Load[*User]) (*User, error) { return db.User(ctx, id) },
+		LoadMany: func(ctx context.Context, ids []int64, _ []*cache.Load[*User]) (map[int64]*User, error) {
+			return db.Users(ctx, ids) // SELECT ... WHERE id IN (...)
 		},
 	})
 	if err != nil {
 		return nil, err
 	}
 
+	user, err := users.Fetch(ctx, id)
+	found, err := users.FetchMany(ctx, ids)
+	found[id] = user
+	return found, err
+}
+
+func Several(ctx context.Context, ids []int64, db persons, users *cache.Cache[int64, *person]) (map[int64]*person, error) {
+	type User = person
+
 	found, err := users.TakeMany(ctx, ids, func(ctx context.Context, missing []int64) (map[int64]*User, error) {
 		return db.Users(ctx, missing) // SELECT ... WHERE id IN (...)
 	})
+	return found, err
+}
+
+func WithLoads(ctx context.Context, keys []int64, c *cache.Cache[int64, *person], load func(ctx context.Context, missing []int64, loads []*cache.Load[*person]) (map[int64]*person, error)) (map[int64]*person, error) {
+	found, err := c.TakeMany(ctx, keys, cache.WithLoads(load))
 	return found, err
 }
 

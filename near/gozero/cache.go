@@ -80,13 +80,13 @@ func newCache(c Conf, nodes cache.CacheConf, notFound error, opts []cache.Option
 
 func newLocal(c Conf, source near.Source, amend func(*stats.Snapshot)) (*near.Local[string, []byte], error) {
 	o := pinwheel.Options[string, []byte]{
-		Name: c.Name, Limit: c.Limit, MaxWeight: c.MaxBytes, Expire: c.Expire, Jitter: jitter, Amend: amend,
+		Name: c.Name, Limit: c.Limit, MaxWeight: c.MaxBytes, Expire: c.Expire, Jitter: jitter,
 	}
 	if c.MaxBytes > 0 {
 		o.Weigh = func(key string, data []byte) uint32 { return uint32(len(key) + len(data)) }
 	}
 	return near.NewLocal(source, near.LocalOptions[string, []byte]{
-		Cache: o, MaxLag: c.MaxLag, Logger: slog.New(slog.DiscardHandler), // the ring logs, by logx
+		Cache: o, Amend: amend, MaxLag: c.MaxLag, Logger: slog.New(slog.DiscardHandler), // the ring logs, by logx
 	})
 }
 

@@ -22,8 +22,8 @@ var layers = []struct {
 	name  string
 	files string
 }{
-	{"API", "options check event cache inline get set del delfunc touch compute take takemany walk coldwalk save savefile restore stats hotkeys record limit negative close"},
-	{"loads", "errors look join run conclude caller fetcher renewal filters"},
+	{"API", "options check event cache inline get set del delfunc touch compute take takemany fetch base walk coldwalk save savefile restore stats hotkeys record limit negative close"},
+	{"loads", "errors look join gather run conclude caller fetcher renewal filters"},
 	{"machine", "shard arrays slots lives earlier turn tally pending sizing store removal budget room evict expiry due timing driver table common fence load loading kepterrors watch"},
 	{"leaf", "goroutine"},
 }

@@ -78,6 +78,14 @@ func pinwheel[V parts](c *cache.Cache[int, V], expire time.Duration, ctx bool) *
 		}
 		return values, err
 	}
+	s.Refresh = func(key int, fetch func() (int64, error)) {
+		parent, cancel := context.WithCancel(context.WithValue(context.Background(), fetchOf, fetch))
+		defer cancel()
+		if !ctx {
+			parent = context.WithoutCancel(parent)
+		}
+		_ = c.Refresh(parent, key)
+	}
 	s.Take = func(key int, fetch func() (int64, error)) (int64, error) {
 		wide := func() (V, error) {
 			value, err := fetch()
@@ -95,11 +103,20 @@ func pinwheel[V parts](c *cache.Cache[int, V], expire time.Duration, ctx bool) *
 	return s
 }
 
+// fetchOf is the key by which the context of a Refresh has the function that its load calls.
+var fetchOf = new(byte)
+
+// load is the option Load.
+func load[V parts](ctx context.Context, _ int, _ *cache.Load[V]) (V, error) {
+	value, err := ctx.Value(fetchOf).(func() (int64, error))()
+	return widen[V](value), err
+}
+
 // open returns a new cache, which is closed when the test ends.
 func open[V parts](t *testing.T, c config) *Subject {
 	o := cache.Options[int, V]{
 		Limit: c.limit, MaxWeight: c.maxWeight, Expire: c.expire, Idle: c.idle, Policy: c.policy,
-		Refresh: c.refresh, Grace: c.grace, Patience: c.patience, MaxLoads: c.maxLoads,
+		Load: load[V], Refresh: c.refresh, Grace: c.grace, Patience: c.patience, MaxLoads: c.maxLoads,
 	}
 	if c.maxWeight > 0 {
 		o.Weigh = func(_ int, v V) uint32 { return c.weigh(v[0]) }

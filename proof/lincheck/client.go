@@ -35,6 +35,9 @@ func (c *client) do(op Op) {
 	case TakeMany:
 		c.takeMany(op)
 		return
+	case Refresh:
+		c.refresh(op)
+		return
 	case Compute:
 		op = c.compute(op)
 	case DelFunc:
@@ -184,6 +187,27 @@ func (c *client) take(op Op) {
 	}
 	for _, end := range ends { // of two, which is wrong, the model refuses one, as the result is not its own
 		end.Got, end.Return = op.Got, op.Return
+		c.ops = append(c.ops, end)
+	}
+}
+
+// refresh records the load of a Refresh, if it has begun one.
+func (c *client) refresh(op Op) {
+	op.Call, op.Anew = c.now(), true
+	if c.subject.Detached {
+		began := op // fetch may read it later
+		c.subject.Refresh(op.Key, func() (int64, error) { return c.aside.fetch(began) })
+		return
+	}
+	var ends []Op
+	c.subject.Refresh(op.Key, func() (int64, error) {
+		end, value, err := c.fetch(op)
+		ends = append(ends, end)
+		return value, err
+	})
+	now := c.now()
+	for _, end := range ends {
+		end.Return = now
 		c.ops = append(c.ops, end)
 	}
 }

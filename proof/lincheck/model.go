@@ -254,9 +254,9 @@ func (r rules) compute(s state, op Op) (state, bool) {
 func (r rules) take(s state, op Op) (state, bool) {
 	switch op.Kind {
 	case TakeBegins:
-		ok := (!s.present || op.Beside) && !s.loading()
+		ok := (!s.present || op.Beside) && !s.loading() || op.Anew
 		for i, f := range s.loads {
-			s.loads[i].overtaken = f.overtaken || f.doubted
+			s.loads[i].overtaken = f.overtaken || f.doubted || op.Anew && f.number != 0
 		}
 		s.loads[op.slot()] = flight{number: op.Load, result: op.Value}
 		return s, ok

@@ -13,6 +13,7 @@ type Kind uint8
 // A Take that called fetch is two operations: TakeBegins, which finds neither a value nor another
 // load, and TakeEnds, which stores the result of fetch unless the key was changed since. One
 // that did not is a Take. So is a TakeMany, for each key that it got a value of or fetched.
+// A Refresh is the two operations of its load, or none if it has joined that of another caller.
 // In a Detached subject a Take is one operation, whether or not it fetched, and the loads
 // are operations of their own. A DelFunc is two operations too: after Filter no load under
 // way stores a value that it picks; DelFunc removes such a value.
@@ -29,6 +30,7 @@ const (
 	Clear
 	DelFunc
 	TakeMany
+	Refresh
 	TakeBegins
 	TakeEnds
 	Filter
@@ -36,7 +38,7 @@ const (
 	kinds = int(TakeBegins) // those that a client can choose
 )
 
-var kindNames = [...]string{"Get", "Peek", "Set", "SetWithExpire", "Del", "Touch", "GetOrSet", "Take", "Compute", "Clear", "DelFunc", "TakeMany", "Take begins", "Take ends", "DelFunc begins"}
+var kindNames = [...]string{"Get", "Peek", "Set", "SetWithExpire", "Del", "Touch", "GetOrSet", "Take", "Compute", "Clear", "DelFunc", "TakeMany", "Refresh", "Take begins", "Take ends", "DelFunc begins"}
 
 func (k Kind) String() string { return kindNames[k] }
 
@@ -52,6 +54,7 @@ type Op struct {
 	Load   int64         // number of the fetch, of TakeBegins and TakeEnds
 	Absent bool          // a fetch of many keys left this one out
 	Beside bool          // the load of a Detached subject: the key may have a value when it begins
+	Anew   bool          // the load of a Refresh: likewise, and those under way are not stored
 
 	Picks int64 // the lowest bit of the values that a DelFunc removes
 

@@ -17,6 +17,7 @@ type Subject struct {
 	Clear         func()
 	DelFunc       func(del func(value int64) bool)
 	TakeMany      func(keys []int, fetch func(missing []int) (map[int]int64, error)) (map[int]int64, error)
+	Refresh       func(key int, fetch func() (int64, error))
 
 	// Detached says that the cache refreshes values: a fetch may be called when the key
 	// has a value, and may outlive its Take.

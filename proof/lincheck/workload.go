@@ -22,8 +22,8 @@ type mix struct {
 var (
 	reads  = mix{3, [kinds]int{Get: 5, Peek: 2}}
 	writes = mix{0, [kinds]int{Set: 6, SetWithExpire: 2, Del: 3, Touch: 1, GetOrSet: 1, Compute: 2}}
-	loads  = mix{0, [kinds]int{Get: 2, Set: 1, Del: 2, Take: 8, TakeMany: 4, Compute: 1, Clear: 1, DelFunc: 2}}
-	every  = mix{1, [kinds]int{Get: 3, Peek: 2, Set: 3, SetWithExpire: 2, Del: 2, Touch: 2, GetOrSet: 3, Take: 3, TakeMany: 2, Compute: 4, Clear: 1, DelFunc: 1}}
+	loads  = mix{0, [kinds]int{Get: 2, Set: 1, Del: 2, Take: 8, TakeMany: 4, Refresh: 2, Compute: 1, Clear: 1, DelFunc: 2}}
+	every  = mix{1, [kinds]int{Get: 3, Peek: 2, Set: 3, SetWithExpire: 2, Del: 2, Touch: 2, GetOrSet: 3, Take: 3, TakeMany: 2, Refresh: 1, Compute: 4, Clear: 1, DelFunc: 1}}
 
 	// For phases in which clients meet.
 	tight      = mix{0, [kinds]int{Get: 1, Set: 1, Del: 2, Touch: 1, GetOrSet: 4, Take: 1, Compute: 1}}
@@ -39,7 +39,7 @@ func (s *Subject) Has(k Kind) bool {
 		Peek: s.Peek != nil, SetWithExpire: s.SetWithExpire != nil, GetOrSet: s.GetOrSet != nil,
 		Touch: s.Touch != nil,
 		Take:  s.Take != nil, Compute: s.Compute != nil, Clear: s.Clear != nil, DelFunc: s.DelFunc != nil,
-		TakeMany: s.TakeMany != nil,
+		TakeMany: s.TakeMany != nil, Refresh: s.Refresh != nil,
 	}[k]
 }
 

@@ -155,7 +155,7 @@ func (a *actor) call(d dice) {
 	if m.name == "Take" && c.toTake(c.key) != anyContext {
 		return
 	}
-	if strings.HasPrefix(m.name, "Take") {
+	if slices.Contains(fetchKinds, "fetch of "+m.name) {
 		a.ledger.taking.Add(1)
 		defer a.ledger.taking.Add(-1)
 		a.ledger.unread.Store(0) // it may wait for that

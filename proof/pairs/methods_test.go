@@ -32,7 +32,7 @@ const (
 )
 
 // takes is how many methods are Takes, the first ones.
-const takes = 6
+const takes = 7
 
 // whole are the methods that a soak calls rarely: they take long, or leave little in the cache.
 var whole = []string{"Clear", "DelFunc", "Close", "Resize", "ResizeWeight", "Save", "Restore", "SaveFile", "RestoreFile"}
@@ -57,8 +57,8 @@ var methods = []method{
 	{"TakeWith", nothing, func(c *call) {
 		c.take(1, []int{c.key}, func(ctx context.Context) { c.took(c.cache.TakeWith(ctx, c.key, c.fetchOne)) })
 	}},
-	{"TakeMissed", nothing, func(c *call) {
-		c.take(0, []int{c.key}, func(ctx context.Context) { c.took(c.cache.TakeMissed(ctx, c.key, c.fetchOne)) })
+	{"Fetch", nothing, func(c *call) {
+		c.take(1, []int{c.key}, func(ctx context.Context) { c.took(c.cache.Fetch(c.loadsBy(ctx), c.key)) })
 	}},
 	{"TakeMany", nothing, func(c *call) {
 		wanted := c.Perm(c.keys)[:1+c.IntN(min(c.keys, 3))]
@@ -72,23 +72,18 @@ var methods = []method{
 			c.failed(err)
 		})
 	}},
-	{"TakeManyMissed", nothing, func(c *call) {
+	{"FetchMany", nothing, func(c *call) {
 		wanted := c.Perm(c.keys)[:1+c.IntN(min(c.keys, 3))]
-		c.take(0, wanted, func(ctx context.Context) {
-			values, errs := c.cache.TakeManyMissed(ctx, wanted, func(ctx context.Context, missing []int, loads []*cache.Load[value]) (map[int]value, map[int]error) {
-				values, err := c.fetch(ctx, loads[0], missing...)
-				if err != nil {
-					return values, map[int]error{missing[0]: err}
-				}
-				return values, nil
-			})
+		c.take(len(wanted), wanted, func(ctx context.Context) {
+			values, err := c.cache.FetchMany(c.loadsBy(ctx), wanted)
 			for key, v := range values {
 				c.right(key, v)
 			}
-			for _, err := range errs {
-				c.failed(err)
-			}
+			c.failed(err)
 		})
+	}},
+	{"Refresh", itsKey, func(c *call) {
+		c.take(0, []int{c.key}, func(ctx context.Context) { c.failed(c.cache.Refresh(c.loadsBy(ctx), c.key)) })
 	}},
 	{"Get", nothing, func(c *call) { c.ledger.gets.Add(1); c.found(c.cache.Get(c.key)) }},
 	{"Peek", nothing, func(c *call) { c.found(c.cache.Peek(c.key)) }},
@@ -104,13 +99,11 @@ var methods = []method{
 	{"GetAndDel", itsKey, func(c *call) { c.found(c.cache.GetAndDel(c.key)) }},
 	{"Clear", allKeys, func(c *call) { c.cache.Clear() }},
 	{"DelFunc", allKeys, func(c *call) { c.cache.DelFunc(c.del) }},
-	{"DelExpired", nothing, func(c *call) { c.cache.DelExpired() }},
 	{"All", nothing, func(c *call) { c.cache.All()(c.yield) }},
 	{"Entries", nothing, func(c *call) {
 		c.cache.Entries()(func(e cache.Entry[int, value]) bool { return c.yield(e.Key, e.Value) })
 	}},
 	{"Entry", nothing, func(c *call) { e, ok := c.cache.Entry(c.key); c.found(e.Value, ok) }},
-	{"TTL", nothing, func(c *call) { c.cache.TTL(c.key) }},
 	{"Len", nothing, func(c *call) { c.measure() }},
 	{"Resize", nothing, func(c *call) { c.resize(func() { _ = c.cache.Resize(one(c.dice, 0, 1, 3, 1000)) }) }},
 	{"ResizeWeight", nothing, func(c *call) {
@@ -118,7 +111,6 @@ var methods = []method{
 	}},
 	{"Stats", nothing, func(c *call) { c.compare() }},
 	{"HotKeys", nothing, func(c *call) { c.cache.HotKeys() }},
-	{"Closed", nothing, func(c *call) { c.cache.Closed() }},
 	{"Wait", nothing, func(c *call) { c.context(c.toWait(), func(ctx context.Context) { _ = c.cache.Wait(ctx) }) }},
 	{"Close", allKeys, func(c *call) {
 		if !c.stays && (c.depth > 0 || c.chance(30)) { // a closed cache shows little
@@ -175,10 +167,10 @@ func (c *call) failed(err error) {
 	var ours *failure
 	says := func(text string) bool { return strings.Contains(err.Error(), text) } // an error without a name
 	switch {
-	case err == nil, errors.As(err, &ours), errors.Is(err, errBurst), errors.Is(err, cache.ErrGoexit):
+	case err == nil, errors.As(err, &ours), errors.Is(err, errBurst), errors.Is(err, cache.ErrGoexit), errors.Is(err, cache.ErrNotFound):
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 	case errors.Is(err, cache.ErrTimeout) && c.options.Timeout > 0:
-	case says("the cache is closed") && c.cache.Closed():
+	case says("the cache is closed") && cache.For(c.cache).Closed():
 	case says("would wait for itself") && c.ctx != context.Background():
 	case says("waits no longer"), says("that waited panicked or called"): // why the last caller of a fetch has left
 	default:
@@ -187,7 +179,7 @@ func (c *call) failed(err error) {
 }
 
 // fetchKinds are the actors that fetch for the Takes.
-var fetchKinds = []string{"fetch of Take", "fetch of TakeCtx", "fetch of TakeWith", "fetch of TakeMissed", "fetch of TakeMany", "fetch of TakeManyMissed"}
+var fetchKinds = []string{"fetch of Take", "fetch of TakeCtx", "fetch of TakeWith", "fetch of Fetch", "fetch of TakeMany", "fetch of FetchMany", "fetch of Refresh"}
 
 // kinds are the actors beside the program.
 var kinds = append([]string{"OnRemove", "Weigh", "Negative", "Compute", "DelFunc", "Save"}, fetchKinds...)
@@ -196,6 +188,37 @@ var kinds = append([]string{"OnRemove", "Weigh", "Negative", "Compute", "DelFunc
 type failure struct{ value }
 
 func (f *failure) Error() string { return fmt.Sprintf("the fetch of %d fails", f.key) }
+
+// callOf is the key by which the context of a Fetch has its call.
+var callOf = new(byte)
+
+// loadsBy returns a context for the options Load and LoadMany, or nil for nil.
+func (c *call) loadsBy(ctx context.Context) context.Context {
+	if ctx == nil {
+		return nil
+	}
+	return context.WithValue(ctx, callOf, c)
+}
+
+// load is the option Load.
+func load(ctx context.Context, key int, l *cache.Load[value]) (value, error) {
+	c := ctx.Value(callOf).(*call)
+	values, err := c.fetch(ctx, l, key)
+	v, ok := values[key]
+	l.Gone = l.Gone || !ok
+	c.ledger.renewed(l.Old, v)
+	return v, err
+}
+
+// loadMany is the option LoadMany.
+func loadMany(ctx context.Context, keys []int, loads []*cache.Load[value]) (map[int]value, error) {
+	c := ctx.Value(callOf).(*call)
+	values, err := c.fetch(ctx, loads[0], keys...)
+	for i, key := range keys {
+		c.ledger.renewed(loads[i].Old, values[key])
+	}
+	return values, err
+}
 
 // fetchOne is a fetch of the key of the call. load is nil for one that gets no Load.
 func (c *call) fetchOne(ctx context.Context, load *cache.Load[value]) (value, error) {
@@ -217,13 +240,13 @@ func (c *call) fetch(ctx context.Context, load *cache.Load[value], wanted ...int
 	}
 	end, ok := a.ledger.fetch(c.tick, wanted)
 	defer end()
-	if !ok && !a.cache.Closed() {
+	if !ok && !cache.For(a.cache).Closed() {
 		a.failf("%s: another fetch of %v runs, and nobody has changed the key since it began", a.kind, wanted)
 	}
 	a.perform(100)
 	if load != nil {
 		load.Unchanged = load.HasOld && a.chance(30)
-		load.NotFound = a.chance(20)
+		load.NotFound, load.Gone = a.chance(20), a.chance(10)
 		load.Expire = one(a.dice, load.Expire, load.Expire, a.duration(), -1)
 	}
 	switch {
@@ -237,7 +260,7 @@ func (c *call) fetch(ctx context.Context, load *cache.Load[value], wanted ...int
 	other := a.IntN(a.keys)
 	values := map[int]value{other: a.value(other)} // perhaps of a key that it was not asked for
 	for _, key := range wanted {
-		if !strings.HasPrefix(c.method, "TakeMany") || a.chance(80) {
+		if !strings.HasSuffix(c.method, "Many") || a.chance(80) {
 			values[key] = a.value(key)
 		}
 	}

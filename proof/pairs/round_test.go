@@ -61,6 +61,12 @@ func newRound(s *stage, t *testing.T, d dice) *round {
 	if d.chance(40) {
 		o.Negative = r.negative
 	}
+	if o.Load = load; d.chance(50) {
+		o.LoadMany = loadMany
+	}
+	if o.LoadMany != nil && d.chance(50) {
+		o.Load, o.Batch = nil, one(d, 0, 5*ms, 20*ms)
+	}
 	if r.crowded = d.chance(6) || r.soak && d.chance(60); r.crowded {
 		o.MaxLoads, o.Workers, o.Timeout = one(d, 0, 1, 1, 2), one(d, 1, 2), one(d, 0, 0, 0, 200*ms)
 	}

@@ -1,0 +1,89 @@
+// This file has the methods that load by the options Load and LoadMany: Fetch, FetchMany and Refresh.
+
+package cache
+
+import "context"
+
+// Fetch returns the value of a key, or loads it by the option Load, or else by LoadMany. It is
+// [Cache.TakeCtx] but for its function, which it need not be given: a function that is made at each call
+// would be allocated at each hit. If the load says that there is no value, the error is [ErrNotFound],
+// or that of the load.
+func (c *Cache[K, V]) Fetch(ctx context.Context, key K) (V, error) {
+	checkContext(ctx, "Fetch")
+	old, seen := c.see(key, true)
+	if seen == hit {
+		return old, nil
+	}
+	if c.loaders == nil {
+		return old, noLoader("Fetch")
+	}
+	return c.takeSlowCtx(ctx, key, seen, old, c.loaders.one, c.loaders.gatherer)
+}
+
+// FetchMany is [Cache.Fetch] for several keys, and returns the values of those that have one. It loads
+// those that are missing by one call of the option LoadMany, as [Cache.TakeMany] does; or by a call of
+// Load for each, all at once but for MaxLoads. It leaves keys without a value out, and returns the first
+// error of a key with the values of all others.
+func (c *Cache[K, V]) FetchMany(ctx context.Context, keys []K) (map[K]V, error) {
+	checkContext(ctx, "FetchMany")
+	if c.loaders == nil {
+		return nil, noLoader("FetchMany")
+	}
+	m := many[K, V]{cache: c, ctx: ctx, fetch: c.loaders.many, apart: c.loaders.apart, found: make(map[K]V, len(keys))}
+	m.take(keys)
+	return m.found, m.err
+}
+
+// Refresh loads keys now, also those with a value that is fresh, as FetchMany loads those that are
+// missing. The loads begin after Refresh was called: one that is under way may have read before, so
+// another is begun beside it, whose result counts. A value stays until the new one is there, and if the
+// load fails. Refresh returns the first error. It counts no gets.
+func (c *Cache[K, V]) Refresh(ctx context.Context, keys ...K) error {
+	checkContext(ctx, "Refresh")
+	if c.loaders == nil {
+		return noLoader("Refresh")
+	}
+	m := many[K, V]{cache: c, ctx: ctx, fetch: c.loaders.many, apart: c.loaders.apart, since: c.common.time.clock.MustNow()}
+	m.loadAll(c.distinct(keys))
+	return m.err
+}
+
+// distinct returns each of the keys once, without those that are not equal to themselves.
+func (c *Cache[K, V]) distinct(keys []K) (once []K) {
+	c.checkKeys(keys)
+	seen := make(map[K]struct{}, len(keys))
+	for _, key := range keys {
+		if _, again := seen[key]; !again && c.common.hasher.Reflexive(key) {
+			seen[key] = struct{}{}
+			once = append(once, key)
+		}
+	}
+	return once
+}
+
+// loaders are the options Load and LoadMany: either does for both.
+type loaders[K comparable, V any] struct {
+	one, many fetcher[K, V]
+	apart     bool            // many loads one key at a time
+	gatherer  *gatherer[K, V] // nil without Batch
+}
+
+// loadersOf returns the loaders of a cache with options o, or nil.
+func loadersOf[K comparable, V any](o *Options[K, V]) *loaders[K, V] {
+	one, many := fetchKey[K, V](o.Load), fetchKeys[K, V](o.LoadMany)
+	switch {
+	case one == nil && many == nil:
+		return nil
+	case many == nil:
+		return &loaders[K, V]{one: one, many: one, apart: true}
+	case o.Batch > 0:
+		return &loaders[K, V]{one: many, many: many, gatherer: &gatherer[K, V]{window: o.Batch}}
+	case one == nil:
+		return &loaders[K, V]{one: many, many: many}
+	}
+	return &loaders[K, V]{one: one, many: many}
+}
+
+func noLoader(method string) error {
+	return wrongArgument("%s of a cache without Load and LoadMany: want one of these options, or TakeCtx", method)
+}
