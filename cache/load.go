@@ -97,6 +97,12 @@ const (
 	panicked
 )
 
+// replaces makes l, which is about to begin, a renewal of a value.
+func (l *load[K, V]) replaces(old V) {
+	l.renewal = true
+	l.Old, l.HasOld, l.value = old, true, old
+}
+
 // members returns the other loads of the batch whose first load is l.
 func (l *load[K, V]) members() []*load[K, V] {
 	if len(l.batch) == 0 {

@@ -74,9 +74,7 @@ func (at *look[K, V]) beginRenewal(ctx context.Context, first *load[K, V]) *load
 
 // renew makes l, which is about to begin, a renewal of the entry.
 func (at *look[K, V]) renew(l *load[K, V]) {
-	l.renewal = true
-	l.value = at.entries[at.slot].value
-	l.Old, l.HasOld = l.value, true
+	l.replaces(at.entries[at.slot].value)
 	at.lives.renew(at.slot, &at.common.time)
 }
 

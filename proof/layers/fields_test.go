@@ -35,7 +35,6 @@ var foreign = map[string]string{
 	"place.renewal":  "fetcher renewal restore: begun as one, and treated as one",
 	"result.value":   "filters takemany: what waited reads the result",
 	"result.err":     "takemany: likewise",
-	"result.absent":  "takemany: likewise",
 }
 
 // TestFields checks which files use the fields of parts.
