@@ -44,10 +44,12 @@ func Fresh(ctx context.Context, id int64, ids []int64, db persons) (map[int64]*p
 	}
 
 	user, err := users.Fetch(ctx, id)
-	one := err
+	if err != nil {
+		return map[int64]*User{id: user}, err
+	}
+
 	found, err := users.FetchMany(ctx, ids)
-	found[id] = user
-	return found, errors.Join(one, err)
+	return found, err
 }
 
 func Several(ctx context.Context, ids []int64, db persons, users *cache.Cache[int64, *person]) (map[int64]*person, error) {
