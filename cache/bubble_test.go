@@ -22,6 +22,9 @@ func TestUseInABubble(t *testing.T) {
 		"Set":           func(c *cache.Cache[int, int]) { c.Set(2, 2) },
 		"SetWithExpire": func(c *cache.Cache[int, int]) { c.SetWithExpire(2, 2, time.Second) },
 		"Touch":         func(c *cache.Cache[int, int]) { c.Touch(1, time.Hour) },
+		"ExpireFunc":    func(c *cache.Cache[int, int]) { c.ExpireFunc(func(int, int) bool { return true }) },
+		"Expire":        func(c *cache.Cache[int, int]) { c.Expire(1) },
+		"ExpireAll":     func(c *cache.Cache[int, int]) { c.ExpireAll() },
 		"GetOrSet":      func(c *cache.Cache[int, int]) { c.GetOrSet(2, 2) },
 		"Swap":          func(c *cache.Cache[int, int]) { c.Swap(1, 2) },
 		"Compute": func(c *cache.Cache[int, int]) {

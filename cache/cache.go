@@ -20,7 +20,6 @@ type Cache[K comparable, V any] struct {
 	common common[K, V]
 
 	resizing  sync.Mutex  // held by Resize: two at a time could give shards different limits
-	name      string      // in the statistics
 	recording atomic.Bool // Record runs; a second one is refused
 	gate      gate
 
@@ -57,7 +56,7 @@ func build[K comparable, V any](o Options[K, V]) *Cache[K, V] {
 	m.hasher = hash.New[K]()
 	m.watch.Store(newWatch(o))
 	m.time.init(o.Expire, o.Idle, o.Jitter)
-	m.time.initRenewal(o.Refresh, o.Grace, o.Patience)
+	m.time.initRenewal(o.Refresh, o.RefreshAfter, o.Grace, o.Patience, o.RetryAfter)
 	w := weak.Make(c)
 	var hold *anchor
 	if o.OnRemove != nil {

@@ -73,6 +73,13 @@ func (o *Options[K, V]) checkTTLs(m *mistakes) {
 	m.checkTime("Idle", o.Idle)
 	m.checkFraction("Jitter", o.Jitter, "none")
 	m.checkFraction("Refresh", o.Refresh, "never")
+	m.checkTime("RefreshAfter", o.RefreshAfter)
+	if o.Refresh > 0 && o.RefreshAfter > 0 {
+		m.add("both Refresh (%v) and RefreshAfter (%v) are set: want one of them", o.Refresh, o.RefreshAfter)
+	}
+	if o.Expire > 0 && o.RefreshAfter >= o.Expire {
+		m.add("RefreshAfter is %v and Expire %v: want less than Expire, after which the value is not there", o.RefreshAfter, o.Expire)
+	}
 	m.checkTime("Grace", o.Grace)
 }
 

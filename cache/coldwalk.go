@@ -1,6 +1,63 @@
-// This file has the walk of Save, which copies entries out, from the coldest to the hottest.
+// This file has Coldest and Hottest, and the walk that they and Save take, from the coldest entry to the
+// hottest.
 
 package cache
+
+import (
+	"iter"
+	"slices"
+)
+
+// Coldest returns an iterator over the entries, those first that would be evicted next. Each shard has an
+// order of its own, and evicts for a new key of its own: Coldest takes some of each in turn. It holds no
+// lock while the body of the loop runs, and may miss entries stored meanwhile. It counts no lookups and
+// marks nothing as used. In a cache without a limit the order is none in particular.
+func (c *Cache[K, V]) Coldest() iter.Seq2[K, V] {
+	return func(yield func(K, V) bool) {
+		for e := range c.fromColdest() {
+			if !yield(e.key, e.value) {
+				return
+			}
+		}
+	}
+}
+
+// Hottest is [Cache.Coldest] in the other direction. It copies all entries first.
+func (c *Cache[K, V]) Hottest() iter.Seq2[K, V] {
+	return func(yield func(K, V) bool) {
+		for _, e := range slices.Backward(slices.Collect(c.fromColdest())) {
+			if !yield(e.key, e.value) {
+				return
+			}
+		}
+	}
+}
+
+// fromColdest returns an iterator over the entries, some of each shard in turn, so that the coldest of
+// all come first.
+func (c *Cache[K, V]) fromColdest() iter.Seq[walked[K, V]] {
+	return func(yield func(walked[K, V]) bool) {
+		var walks []*coldWalk[K, V]
+		for s := range c.common.all() {
+			walks = append(walks, newColdWalk(s))
+			defer s.unpin()
+		}
+		var entries []walked[K, V]
+		for more := true; more; {
+			more = false
+			for _, w := range walks {
+				entries = w.next(entries[:0])
+				for _, e := range entries {
+					if !yield(e) {
+						return
+					}
+				}
+				clear(entries) // keep no values alive while the loop goes on
+				more = more || !w.done
+			}
+		}
+	}
+}
 
 // A coldWalk goes through the entries of a shard in the order in which they would be
 // evicted, perHold of them in each hold of the lock. It finds an entry that stays throughout

@@ -14,6 +14,8 @@ const (
 	OpKeep   Op = iota // leave the entry, or its absence, as it is
 	OpSet              // store the value
 	OpDelete           // remove the key
+
+	opExpire // make the value expire now: that of ExpireFunc
 )
 
 // Compute changes the value of a key atomically, as for a counter: f gets the value of the
@@ -62,6 +64,7 @@ type computation[K comparable, V any] struct {
 	key       K
 	ttl       time.Duration
 	keepLife  bool   // a key that has a value keeps its deadline
+	selects   bool   // of DelFunc or ExpireFunc
 	inGrace   bool   // a value in Grace counts
 	goroutine uint64 // of the caller, to recognize its own changes of the key; 0 in the first attempts
 }
@@ -116,7 +119,7 @@ func (c *Cache[K, V]) callFenced(p *computation[K, V], f func(V, bool) (V, Op), 
 	u = update[K, V]{hash: p.hash, key: p.key, life: forever}
 	u.value, op = f(old, found)
 	switch {
-	case op > OpDelete:
+	case op > OpDelete && !p.selects:
 		panic(fmt.Sprintf("cache: the function of Compute returned Op %d: want OpKeep, OpSet or OpDelete", op))
 	case op == OpSet && p.ttl < 0:
 		op = OpDelete
@@ -137,6 +140,10 @@ func (u *update[K, V]) apply(s *shard[K, V], op Op, i uint32, has, live bool) (o
 	case OpDelete:
 		s.del(u.hash, u.key)
 		return false, 0
+	case opExpire:
+		if live {
+			s.applyTo(i, u.hash, op)
+		}
 	}
 	return live, 0
 }

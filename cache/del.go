@@ -1,4 +1,4 @@
-// This file has Del, GetAndDel and Clear. DelFunc has a file of its own.
+// This file has Del, DelMany, GetAndDel and Clear. DelFunc has a file of its own.
 
 package cache
 
@@ -10,6 +10,16 @@ func (c *Cache[K, V]) Del(key K) bool {
 	live := s.del(h, key)
 	c.common.observers.settle(s.unlock())
 	return live
+}
+
+// DelMany is Del for several keys, and returns how many had a value.
+func (c *Cache[K, V]) DelMany(keys ...K) (removed int) {
+	for _, key := range keys {
+		if c.Del(key) {
+			removed++
+		}
+	}
+	return removed
 }
 
 // GetAndDel is [Cache.Del], but returns the value that the key had and true, or false if

@@ -27,7 +27,13 @@ package cache
 // waiting. If more than 32 calls of DelFunc begin while a load runs, its value is not stored.
 func (c *Cache[K, V]) DelFunc(del func(key K, value V) bool) (removed int) {
 	checkFunction(del == nil, "the function of DelFunc")
-	f := &filter[K, V]{del: del}
+	return c.selectAll(del, OpDelete)
+}
+
+// selectAll applies op, which is OpDelete or opExpire, to the entries that pick selects, and keeps the
+// values of loads under way that it selects from being stored. It returns the number of entries.
+func (c *Cache[K, V]) selectAll(pick func(key K, value V) bool, op Op) (n int) {
+	f := &filter[K, V]{del: pick}
 	returned := false
 	defer func() {
 		if !returned {
@@ -41,45 +47,45 @@ func (c *Cache[K, V]) DelFunc(del func(key K, value V) bool) (removed int) {
 	}
 	c.common.dropErrors()
 	for s := range c.common.pinned() {
-		removed += c.delFuncIn(s, del)
+		n += c.selectIn(s, pick, op)
 	}
 	returned = true
-	return removed
+	return n
 }
 
-// delFuncIn is DelFunc for the entries of a shard, which is pinned.
-func (c *Cache[K, V]) delFuncIn(s *shard[K, V], del func(K, V) bool) (removed int) {
+// selectIn is selectAll for the entries of a shard, which is pinned.
+func (c *Cache[K, V]) selectIn(s *shard[K, V], pick func(K, V) bool, op Op) (n int) {
 	x := selection[K, V]{shard: s}
 	for more := true; more; {
 		more = x.next()
 		wanted := x.found[:0]
 		for _, e := range x.found {
-			if x.moved || del(e.key, e.value) {
+			if x.moved || pick(e.key, e.value) {
 				wanted = append(wanted, e)
 			}
 		}
-		n, changed, reported := x.remove(wanted)
-		removed += n
+		done, changed, reported := x.apply(wanted, op)
+		n += done
 		c.common.observers.settle(reported)
 		for _, e := range changed {
-			if c.delIf(e.key, del) {
-				removed++
+			if c.applyIf(e.key, pick, op) {
+				n++
 			}
 		}
-		clear(x.found) // keep no values alive while del runs
+		clear(x.found) // keep no values alive while pick runs
 	}
-	return removed
+	return n
 }
 
-// delIf removes a key if del returns true for its present value.
-func (c *Cache[K, V]) delIf(key K, del func(K, V) bool) (removed bool) {
-	c.compute(computation[K, V]{key: key, inGrace: true}, func(value V, ok bool) (V, Op) {
-		if removed = ok && del(key, value); removed {
-			return value, OpDelete
+// applyIf applies op to a key if pick selects its present value.
+func (c *Cache[K, V]) applyIf(key K, pick func(K, V) bool, op Op) (picked bool) {
+	c.compute(computation[K, V]{key: key, selects: true, inGrace: op == OpDelete}, func(value V, ok bool) (V, Op) {
+		if picked = ok && pick(key, value); picked {
+			return value, op
 		}
 		return value, OpKeep
 	})
-	return removed
+	return picked
 }
 
 // A candidate is an entry that DelFunc asks about.
@@ -121,9 +127,9 @@ func (x *selection[K, V]) versionNow() (n uint64) {
 	return n
 }
 
-// remove removes entries of found. If the shard has another version now, or was divided, it removes
-// none and returns all as changed.
-func (x *selection[K, V]) remove(entries []candidate[K, V]) (removed int, changed []candidate[K, V], reported bool) {
+// apply applies op to entries of found. If the shard has another version now, or was divided, it does
+// nothing and returns all as changed.
+func (x *selection[K, V]) apply(entries []candidate[K, V], op Op) (n int, changed []candidate[K, V], reported bool) {
 	if len(entries) == 0 {
 		return 0, nil, false
 	}
@@ -134,13 +140,22 @@ func (x *selection[K, V]) remove(entries []candidate[K, V]) (removed int, change
 		return 0, entries, false
 	}
 	for _, e := range entries {
-		h := s.common.hasher.Hash(e.key)
-		s.common.watch.Load().removed(h)
-		cause := s.causeOr(Deleted, e.slot)
-		s.remove(e.slot, h, cause)
-		if cause == Deleted {
-			removed++
+		if s.applyTo(e.slot, s.common.hasher.Hash(e.key), op) {
+			n++
 		}
 	}
-	return removed, nil, s.unlock()
+	return n, nil, s.unlock()
+}
+
+// applyTo applies op to entry i, whose key has hash h. It reports whether the value
+// had not expired, or for OpDelete was not gone.
+func (s *shard[K, V]) applyTo(i uint32, h uint64, op Op) bool {
+	if op == opExpire {
+		s.change(h, s.entries[i].key)
+		return s.expireAt(i, h, s.common.time.clock.Now())
+	}
+	s.common.watch.Load().removed(h)
+	cause := s.causeOr(Deleted, i)
+	s.remove(i, h, cause)
+	return cause == Deleted
 }

@@ -26,16 +26,27 @@ const (
 )
 
 // dueAt makes a word of a time and a number of failures in a row. It makes the time earlier by
-// some nanoseconds.
+// some nanoseconds, and never later.
 func dueAt(at int64, failed int64) int64 {
 	if at >= underWay {
 		return clock.Never
+	}
+	if failed > 0 {
+		at -= triesMask
 	}
 	return at&^triesMask | failed
 }
 
 // renewing reports whether a renewal is under way.
 func renewing(due int64) bool { return due >= underWay && due != clock.Never }
+
+// triesOf returns how many renewals in a row have failed, by the word of an entry.
+func triesOf(word int64) int64 {
+	if word == clock.Never {
+		return 0
+	}
+	return word & triesMask
+}
 
 // pauseAfter returns the word for a value whose renewal failed or could not begin: it is due again
 // after a pause.
@@ -71,23 +82,42 @@ func (l *lives) claim(i uint32, t *timing) bool {
 	return t.clock.Passed(word) && l.due[i].Swap(word, underWay|word&triesMask)
 }
 
-// renew notes that a renewal of entry i has begun. It leaves one alone that is not due yet: if the renewal
-// fails, nothing has changed.
-func (l *lives) renew(i uint32, t *timing) {
+// renew notes that a renewal of entry i has begun, and returns how many in a row have failed. It leaves
+// a word alone that is not due yet, and returns -1: if the renewal fails, nothing has changed.
+func (l *lives) renew(i uint32, t *timing) (failed int) {
 	if l.due == nil {
-		return
+		return -1
 	}
-	if word := l.due[i].Get(); t.clock.Passed(word) {
+	word := l.due[i].Get()
+	switch {
+	case t.clock.Passed(word):
 		l.due[i].Set(underWay | word&triesMask)
+	case !renewing(word):
+		return -1
 	}
+	return int(triesOf(word))
 }
 
 // dueNow makes entry i due again, as the renewal that was to begin has brought nothing.
 func (l *lives) dueNow(i uint32, t *timing) {
-	l.due[i].Set(dueAt(t.clock.Now(), l.due[i].Get()&triesMask))
+	l.due[i].Set(dueAt(t.clock.Now(), triesOf(l.due[i].Get())))
 }
 
 // pause postpones a renewal of entry i that cannot begin now, or has failed: then failed is 1.
 func (l *lives) pause(i uint32, failed int64, t *timing) {
-	l.due[i].Set(t.pauseAfter(min(l.due[i].Get()&triesMask+failed, maxTries)))
+	l.due[i].Set(t.pauseAfter(min(triesOf(l.due[i].Get())+failed, maxTries)))
+}
+
+// pauseFor is pause after another failure, for a pause that the option RetryAfter has chosen.
+func (l *lives) pauseFor(i uint32, d time.Duration, t *timing) {
+	failed := min(triesOf(l.due[i].Get())+1, maxTries)
+	l.due[i].Set(dueAt(clock.After(t.clock.Now(), d), failed))
+}
+
+// dueOf returns the word of entry i, or never.
+func (l *lives) dueOf(i uint32) int64 {
+	if l.due == nil {
+		return clock.Never
+	}
+	return l.due[i].Get()
 }

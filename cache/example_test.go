@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -303,6 +304,49 @@ func ExampleCache_FetchMany() {
 	// map[1:ann] <nil>
 	// a query for [2]
 	// map[1:ann 2:bob] <nil>
+}
+
+// A deploy has changed what prices mean. While the database is slow or down, old ones stand in.
+func ExampleCache_ExpireAll() {
+	prices := cache.Must(cache.Options[string, int]{
+		Grace: time.Hour,
+		Load: func(context.Context, string, *cache.Load[int]) (int, error) {
+			return 0, errors.New("the database is down")
+		},
+	})
+	prices.Set("tea", 10)
+	prices.ExpireAll()
+	fmt.Println(prices.Get("tea"))
+	fmt.Println(prices.Fetch(context.Background(), "tea"))
+	e, _ := prices.Stale("tea")
+	fmt.Println(e.Value, e.InGrace)
+	// Output:
+	// 0 false
+	// 10 <nil>
+	// 10 true
+}
+
+func ExampleCache_ExpireFunc() {
+	prices := cache.Must(cache.Options[string, int]{Grace: time.Hour})
+	prices.Set("tea:green", 10)
+	prices.Set("coffee", 12)
+	fmt.Println(prices.ExpireFunc(func(key string, _ int) bool { return strings.HasPrefix(key, "tea:") }))
+	// Output: 1
+}
+
+func ExampleCache_Coldest() {
+	c := cache.Must(cache.Options[string, int]{Limit: 3})
+	for i, key := range []string{"a", "b", "c"} {
+		c.Set(key, i)
+	}
+	c.Get("a") // so it is not evicted next
+	for key := range c.Coldest() {
+		fmt.Println(key)
+	}
+	// Output:
+	// b
+	// c
+	// a
 }
 
 func ExampleCache_Refresh() {

@@ -48,7 +48,7 @@ func TestEndOfALoadsContext(t *testing.T) {
 // key is fetched anew at once.
 func TestTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := cache.Must(cache.Options[string, int]{Timeout: time.Second})
+		c := cache.Must(cache.Options[string, int]{Name: "slow", Timeout: time.Second})
 		began := time.Now()
 		fetch := func(ctx context.Context) (int, error) {
 			if deadline, ok := ctx.Deadline(); !ok || time.Until(deadline) != time.Second {
@@ -66,7 +66,7 @@ func TestTimeout(t *testing.T) {
 			if !errors.Is(err, cache.ErrTimeout) || !errors.Is(err, context.DeadlineExceeded) || time.Since(began) != time.Second {
 				t.Errorf("the first caller: %v after %v", err, time.Since(began))
 			}
-			if got := err.Error(); got != `cache "cache": the load of k took longer than Timeout` {
+			if got := err.Error(); got != `cache "slow": the load of k took longer than Timeout` {
 				t.Errorf("it gets the error %q", got)
 			}
 		}()

@@ -1,4 +1,5 @@
-// This file has the methods that look a key up and change no value: Get, Peek and Entry.
+// This file has the methods that look a key up and change no value: Get, Peek, Entry, Stale
+// and GetMany.
 
 package cache
 
@@ -79,20 +80,37 @@ func (c *Cache[K, V]) Peek(key K) (value V, ok bool) {
 	return value, ok
 }
 
-// An Entry is a key with its value and the time it has left.
+// An Entry is a key with its value, and how fresh that is.
 type Entry[K comparable, V any] struct {
-	Key   K
-	Value V
-	TTL   time.Duration // until it expires; the longest Duration if it never does
+	Key     K
+	Value   V
+	TTL     time.Duration // until it expires; the longest Duration if it never does; 0 or less in Grace
+	Age     time.Duration // since it was stored, to 17 ms; -1 without the option Ages, which keeps that
+	Due     bool          // it is to be renewed, by Refresh or RefreshAfter, or its renewal is under way
+	InGrace bool          // it has expired, and may stand in: only Stale finds it
 }
 
 // Entry returns the entry of a key and true, or false if there is none or it has expired.
 // Like Peek it is not counted, and does not count as a use of the entry.
 func (c *Cache[K, V]) Entry(key K) (Entry[K, V], bool) {
-	f, ok := c.common.liveEntry(key)
-	e := Entry[K, V]{Key: key, Value: f.value}
-	if ok {
-		e.TTL = c.common.time.until(f.deadline)
+	f, ok := c.common.liveEntry(key, false)
+	return c.common.entryOf(f, ok), ok
+}
+
+// Stale is [Cache.Entry], but also returns a value in Grace, without loading it anew.
+func (c *Cache[K, V]) Stale(key K) (Entry[K, V], bool) {
+	f, ok := c.common.liveEntry(key, true)
+	return c.common.entryOf(f, ok), ok
+}
+
+// GetMany returns the values of keys as Get does, and leaves out keys that have none. Each key counts as
+// one hit or one miss, as often as it is in keys.
+func (c *Cache[K, V]) GetMany(keys []K) map[K]V {
+	found := make(map[K]V, len(keys))
+	for _, key := range keys {
+		if value, ok := c.Get(key); ok {
+			found[key] = value
+		}
 	}
-	return e, ok
+	return found
 }

@@ -1,4 +1,4 @@
-// This file has Resize and ResizeWeight, which change the limit.
+// This file has Resize and ResizeWeight, which change the limit, and Limit.
 
 package cache
 
@@ -39,6 +39,14 @@ func (c *Cache[K, V]) ResizeWeight(maxWeight uint64) error {
 	c.common.growOn()
 	c.evictSurplus()
 	return nil
+}
+
+// Limit returns the limit in entries, and that in weight. 0 means that there is none.
+func (c *Cache[K, V]) Limit() (entries int, weight uint64) {
+	if c.common.size.weigh != nil {
+		return 0, c.common.size.budget.max.Load()
+	}
+	return int(c.common.size.limit.Load()), 0
 }
 
 // setLimit sets the limit of the cache and of its shards, but evicts nothing.

@@ -46,6 +46,8 @@ type load[K comparable, V any] struct {
 	ident[K]
 	flight  *flight.Flight // the context of the fetch, which counts the callers; one for all of a batch
 	batch   []*load[K, V]  // in the first load of a batch: all loads of it
+	tries   int            // renewals of the value in a row that have failed before
+	retryIn time.Duration  // the pause after a renewal that failed, by RetryAfter; 0: the usual one
 	member  bool           // of a batch, and not its first load: it ends with the first
 	gathers bool           // it is the first of a batch that others may join until it runs: see gather.go
 	place[K, V]

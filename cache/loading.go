@@ -13,7 +13,7 @@ import (
 
 // loading has the options and counts of loads. It is safe for concurrent use.
 type loading struct {
-	cache    string                    // its name, for errors
+	cache    string                    // its name in the statistics, and in errors
 	rules    flight.Rules              // of Timeout and MaxLoads
 	negative func(error) time.Duration // how long to keep an error; nil: none
 

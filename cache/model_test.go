@@ -649,9 +649,8 @@ func (m *modelCache) checkAll(t *rapid.T) {
 		if !m.expired(e) {
 			want[k] = e.value
 			found, ok := m.Entry(k)
-			left, _ := m.TTL(k)
-			if found != all[k] || !ok || found != (Entry[int, int]{k, e.value, m.left(e)}) || left != found.TTL {
-				t.Fatalf("Entry = %+v, %v, TTL %v, and Entries %+v; want %d with %v left", found, ok, left, all[k], e.value, m.left(e))
+			if found != all[k] || !ok || found.Key != k || found.Value != e.value || found.TTL != m.left(e) || found.Due || found.InGrace {
+				t.Fatalf("Entry = %+v, %v, and Entries %+v; want %d with %v left", found, ok, all[k], e.value, m.left(e))
 			}
 		} else if end, _ := m.end(e); time.Since(end) >= m.common.time.tick { // fake time
 			t.Fatalf("%d expired at %v and is still there, at %v", k, end, time.Now())

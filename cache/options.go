@@ -71,6 +71,17 @@ type Options[K comparable, V any] struct {
 	// an entry takes eight more bytes.
 	Refresh float64
 
+	// RefreshAfter is Refresh as a time, which also values without a TTL are renewed after; 0 means
+	// never. Jitter applies. Only one of the two may be set.
+	RefreshAfter time.Duration
+
+	// RetryAfter returns for how long a value is not renewed when a renewal has failed: failures is how
+	// many have failed in a row, 1 for the first and at most 30. 0 and less mean not at all. If
+	// RetryAfter is nil, the pause begins with a hundredth of Expire, at least 100 ms, and doubles, up
+	// to Expire, or a minute without that, and up to a quarter more at random. It is called outside
+	// all locks, by several goroutines at once, and must not Take the key, whose load waits for it.
+	RetryAfter func(failures int) time.Duration
+
 	// Grace is how long past its deadline a value may stand in, during its renewal and after
 	// loads that failed; 0 means not at all. Only the Takes return such a value, a plain Take only
 	// after a failed load. To other methods it has expired, but it takes room and counts in Len.

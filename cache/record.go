@@ -75,7 +75,7 @@ func (c *Cache[K, V]) setWatch(w *watch[K]) {
 }
 
 func (c *Cache[K, V]) recordingHeader(oneIn uint64) recording.Header {
-	h := recording.Header{Cache: c.name, Policy: c.common.size.policy.String(), Limit: int(c.common.size.limit.Load()), OneIn: oneIn}
+	h := recording.Header{Cache: c.common.loads.cache, Policy: c.common.size.policy.String(), Limit: int(c.common.size.limit.Load()), OneIn: oneIn}
 	if c.common.size.weigh != nil {
 		h.MaxWeight = c.common.size.budget.max.Load()
 	}

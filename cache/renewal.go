@@ -3,7 +3,12 @@
 
 package cache
 
-import "context"
+import (
+	"context"
+	"runtime/debug"
+
+	"github.com/pinwheel-cache/pinwheel/internal/runner"
+)
 
 // seeEnding is see for entry i, whose key has hash h, and which may be idle, due or expired. It
 // counts a hit in Grace.
@@ -14,7 +19,7 @@ func (s *shard[K, V]) seeEnding(i uint32, h uint64, background bool) sight {
 		return miss
 	}
 	seen := hit
-	if expired || background && c.time.refresh > 0 {
+	if expired || background && c.time.refreshes() {
 		switch due, underWay := s.lives.isDue(i, &c.time); {
 		case expired && (c.time.patience > 0 || !background) && (due || underWay):
 			return missInGrace
@@ -75,13 +80,33 @@ func (at *look[K, V]) beginRenewal(ctx context.Context, first *load[K, V]) *load
 // renew makes l, which is about to begin, a renewal of the entry.
 func (at *look[K, V]) renew(l *load[K, V]) {
 	l.replaces(at.entries[at.slot].value)
-	at.lives.renew(at.slot, &at.common.time)
+	l.tries = at.lives.renew(at.slot, &at.common.time)
 }
 
 // skipRenewal postpones a renewal of the entry that cannot begin now.
 func (at *look[K, V]) skipRenewal() {
 	at.common.loads.renewals.skipped.Add(1)
 	at.lives.pause(at.slot, 0, &at.common.time)
+}
+
+// askRetry asks the option RetryAfter when the value that l renews is due again, if l has failed. No lock may
+// be held. It runs in a goroutine of its own, as it may panic or call Goexit: then the pause is the usual one.
+func (c *Cache[K, V]) askRetry(l *load[K, V]) {
+	retryAfter := c.common.time.retryAfter
+	if retryAfter == nil || !l.renewal || l.tries < 0 || l.failure() == nil || l.Gone {
+		return
+	}
+	asked := make(chan struct{})
+	c.spawn(func() {
+		defer close(asked)
+		defer func() {
+			if p := recover(); p != nil {
+				c.tellPanic(p, debug.Stack())
+			}
+		}()
+		runner.RunAsLoad(func() { l.retryIn = max(retryAfter(l.tries+1), 1) })
+	})
+	<-asked
 }
 
 // endRenewal counts a renewal that has ended. If the result was dropped or the load failed, the word
@@ -96,7 +121,9 @@ func (l *load[K, V]) endRenewal(s *shard[K, V], dropped bool) {
 	if !ok || !s.lives.isUnderWay(i) || s.pending.current(l.hash, l.key) != nil {
 		return
 	}
-	if failed {
+	if failed && l.retryIn > 0 {
+		s.lives.pauseFor(i, l.retryIn, &s.common.time)
+	} else if failed {
 		s.lives.pause(i, 1, &s.common.time)
 	} else {
 		s.lives.dueNow(i, &s.common.time)

@@ -38,28 +38,14 @@ func (c *Cache[K, V]) Save(w io.Writer, encode func(dst []byte, key K, value V) 
 	if err != nil {
 		return fmt.Errorf("cache: Save: %w", err)
 	}
-	var walks []*coldWalk[K, V]
-	for s := range c.common.all() {
-		walks = append(walks, newColdWalk(s))
-		defer s.unpin()
-	}
 	var body []byte
-	var entries []walked[K, V]
-	for more := true; more; {
-		more = false
-		for _, w := range walks { // some entries of each shard in turn, so that the coldest of all come first
-			entries = w.next(entries[:0])
-			for _, e := range entries {
-				body = c.header(e).Append(body[:0])
-				if body, err = encode(body, e.key, e.value); err != nil {
-					return fmt.Errorf("cache: Save: encode: %w", err)
-				}
-				if err = out.Write(body); err != nil {
-					return fmt.Errorf("cache: Save: %w", err)
-				}
-			}
-			clear(entries) // keep no values alive while the next are encoded
-			more = more || !w.done
+	for e := range c.fromColdest() {
+		body = c.header(e).Append(body[:0])
+		if body, err = encode(body, e.key, e.value); err != nil {
+			return fmt.Errorf("cache: Save: encode: %w", err)
+		}
+		if err = out.Write(body); err != nil {
+			return fmt.Errorf("cache: Save: %w", err)
 		}
 	}
 	if err := out.Close(); err != nil {

@@ -116,7 +116,7 @@ func (c *Cache[K, V]) register(o Options[K, V]) {
 	source.Settings = sources.Settings{
 		Expire: o.Expire, Idle: o.Idle, Jitter: o.Jitter, Timeout: o.Timeout, MaxLoads: o.MaxLoads, Policy: o.Policy.String(),
 	}
-	c.name, c.unregister = sources.Register(source)
+	c.common.loads.cache, c.unregister = sources.Register(source)
 	runtime.AddCleanup(c, func(unregister func()) { unregister() }, c.unregister)
 }
 

@@ -56,6 +56,14 @@ func (t *tally) store(i uint32, clock *clock.Clock) {
 	}
 }
 
+// bornOf returns when the value of entry i was stored, or 0.
+func (t *tally) bornOf(i uint32) clock.Moment {
+	if t.born == nil {
+		return 0
+	}
+	return t.born[i]
+}
+
 // evict notes that entry i is evicted now.
 func (t *tally) evict(i uint32, clock *clock.Clock, ages *histogram.AgeRecorder) {
 	if t.born != nil {

@@ -21,7 +21,7 @@ const (
 // timing has the clock of a cache, and the options by which it computes deadlines.
 type timing struct {
 	idle        time.Duration
-	renews      bool         // with Refresh or Grace: entries have a time when they are due
+	renews      bool         // with Refresh, RefreshAfter or Grace: entries have a time when they are due
 	lead        atomic.Int64 // the most by which an entry is due before its deadline
 	clock       clock.Clock
 	driver      driver
@@ -30,6 +30,8 @@ type timing struct {
 	short       time.Duration // a hundred ticks: a shorter TTL counts from the exact time
 	jitter      float64
 	refresh     float64
+	after       time.Duration                    // RefreshAfter
+	retryAfter  func(failures int) time.Duration // nil: pauses double
 	grace       time.Duration
 	patience    time.Duration
 }
@@ -42,10 +44,16 @@ func (t *timing) init(expire, idle time.Duration, jitter float64) {
 }
 
 // initRenewal sets the options of renewals.
-func (t *timing) initRenewal(refresh float64, grace, patience time.Duration) {
-	t.refresh, t.grace, t.patience = refresh, grace, patience
-	t.renews = refresh > 0 || grace > 0
+func (t *timing) initRenewal(refresh float64, after, grace, patience time.Duration, retryAfter func(int) time.Duration) {
+	t.refresh, t.after, t.grace, t.patience, t.retryAfter = refresh, after, grace, patience, retryAfter
+	t.renews = t.refreshes() || grace > 0
+	if after > 0 { // a value without a TTL is due, for which no tick comes
+		t.clock.EndHorizon()
+	}
 }
+
+// refreshes reports whether values are renewed before they expire.
+func (t *timing) refreshes() bool { return t.refresh > 0 || t.after > 0 }
 
 // tickFor returns the tick for entries that live for expire, and idle, both 0
 // if they do not expire.
@@ -79,12 +87,12 @@ func (t *timing) lifeOf(h uint64, ttl time.Duration) life {
 	return l
 }
 
-// ends reports whether an entry with the given TTL is to expire.
-func (t *timing) ends(ttl time.Duration) bool { return ttl > 0 || t.idle > 0 }
+// ends reports whether an entry with the given TTL is to expire, or to be renewed.
+func (t *timing) ends(ttl time.Duration) bool { return ttl > 0 || t.idle > 0 || t.after > 0 }
 
 // lifeIn is lifeOf without the check, for a caller that holds a lock.
 func (t *timing) lifeIn(h uint64, ttl time.Duration) life {
-	if ttl == 0 && t.idle == 0 {
+	if ttl == 0 && t.idle == 0 && t.after == 0 {
 		return forever
 	}
 	if t.jitter != 0 && ttl != 0 {
@@ -110,8 +118,8 @@ func (t *timing) deadlineFor(h uint64, ttl time.Duration) int64 {
 // lifeFrom is lifeOf from a given time on, for a TTL that jitter has been applied to.
 func (t *timing) lifeFrom(now int64, ttl time.Duration) life {
 	l := t.lasting(now, ttl)
-	if t.renews && ttl > 0 {
-		l.due = t.dueFrom(now, ttl)
+	if t.renews && (ttl > 0 || t.after > 0) {
+		l.due = t.dueFrom(now, l.cap, ttl)
 	}
 	return l
 }
@@ -129,14 +137,18 @@ func (t *timing) lasting(now int64, ttl time.Duration) life {
 	return l
 }
 
-// dueFrom returns the word for a TTL that begins at the time now. Without Refresh a value is due
-// at its deadline. The lead is set before the entry has the word.
-func (t *timing) dueFrom(now int64, ttl time.Duration) int64 {
-	end := clock.After(now, ttl)
-	if t.refresh > 0 {
+// dueFrom returns the word for a TTL that begins at the time now and ends at end. Without Refresh a
+// value is due at its deadline. The lead is set before the entry has the word.
+func (t *timing) dueFrom(now, end int64, ttl time.Duration) int64 {
+	switch {
+	case t.after > 0 && t.jitter != 0:
+		ttl = t.jittered(t.after)
+	case t.after > 0:
+		ttl = t.after
+	case t.refresh > 0:
 		ttl = time.Duration(float64(ttl) * t.refresh)
 	}
-	due := dueAt(clock.After(now, ttl), 0)
+	due := min(dueAt(clock.After(now, ttl), 0), dueAt(end, 0))
 	for {
 		lead := t.lead.Load()
 		if end-due <= lead || t.lead.CompareAndSwap(lead, end-due) {

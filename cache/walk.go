@@ -3,7 +3,13 @@
 
 package cache
 
-import "iter"
+import (
+	"iter"
+	"math"
+	"time"
+
+	"github.com/pinwheel-cache/pinwheel/cache/internal/clock"
+)
 
 // All returns an iterator over the entries, in no particular order. It holds no lock while
 // the body of the loop runs, so the body may use the cache, which grows as ever. All may or
@@ -16,11 +22,11 @@ func (c *Cache[K, V]) All() iter.Seq2[K, V] {
 	}
 }
 
-// Entries is [Cache.All] with the time that each entry has left.
+// Entries is [Cache.All] with how fresh each value is.
 func (c *Cache[K, V]) Entries() iter.Seq[Entry[K, V]] {
 	return func(yield func(Entry[K, V]) bool) {
 		c.each(func(f liveEntry[K, V]) bool {
-			return yield(Entry[K, V]{f.key, f.value, c.common.time.until(f.deadline)})
+			return yield(c.common.entryOf(f, true))
 		})
 	}
 }
@@ -32,7 +38,7 @@ func (c *Cache[K, V]) each(yield func(liveEntry[K, V]) bool) {
 			var f liveEntry[K, V]
 			var ok bool
 			if f, ok, i, more = s.nextLive(i); ok && f.moved {
-				f, ok = c.common.liveEntry(f.key)
+				f, ok = c.common.liveEntry(f.key, false)
 			}
 			if ok && !yield(f) {
 				return
@@ -46,19 +52,58 @@ type liveEntry[K comparable, V any] struct {
 	key      K
 	value    V
 	deadline int64
-	moved    bool // to another shard, where it may have changed, and only key is right
+	due      int64        // the word of due
+	born     clock.Moment // with Ages
+	moved    bool         // to another shard, where it may have changed, and only key is right
 }
 
-// liveEntry returns the entry of a key, and false if it has none or it has expired.
-func (c *common[K, V]) liveEntry(key K) (f liveEntry[K, V], ok bool) {
+// entryOf returns the Entry of f, or an empty one if not ok.
+func (c *common[K, V]) entryOf(f liveEntry[K, V], ok bool) Entry[K, V] {
+	e := Entry[K, V]{Key: f.key, Value: f.value}
+	if !ok {
+		return e
+	}
+	e.TTL, e.Age = math.MaxInt64, -1
+	deadline := clock.TimeOf(f.deadline)
+	if deadline == clock.Never && !c.time.refreshes() && !c.observers.ages {
+		return e
+	}
+	now := c.time.clock.Now()
+	if e.InGrace = f.deadline < 0; deadline != clock.Never {
+		e.TTL = time.Duration(deadline - now)
+		if !e.InGrace {
+			e.TTL = max(e.TTL, 1) // it had not expired
+		}
+	}
+	if c.time.refreshes() {
+		e.Due = f.due <= now || renewing(f.due)
+	}
+	if c.observers.ages {
+		e.Age = f.born.Until(clock.MomentOf(now))
+	}
+	return e
+}
+
+// liveEntry returns the entry of a key, and false if it has none or it has expired, or if inGrace is gone.
+func (c *common[K, V]) liveEntry(key K, inGrace bool) (f liveEntry[K, V], ok bool) {
 	h := c.hasher.Hash(key)
 	s, r := c.rlock(h)
 	defer s.lock.RUnlock(r)
-	i, ok := s.findLive(h, key)
-	if ok {
-		f = liveEntry[K, V]{key: key, value: s.entries[i].value, deadline: s.entries[i].deadline.Get()}
+	i, ok := s.findUsable(h, key)
+	if ok = ok && (inGrace || !s.checkExpired(i)); !ok {
+		return liveEntry[K, V]{key: key}, false
 	}
-	return f, ok
+	f = s.liveEntry(i)
+	if !inGrace {
+		f.deadline = clock.TimeOf(f.deadline) // it may have passed since
+	}
+	return f, true
+}
+
+// liveEntry returns entry i. The lock must be held, at least for reading.
+func (s *shard[K, V]) liveEntry(i uint32) liveEntry[K, V] {
+	e := &s.entries[i]
+	return liveEntry[K, V]{e.key, e.value, e.deadline.Get(), s.lives.dueOf(i), s.tally.bornOf(i), s.split}
 }
 
 // nextLive returns the first entry in perHold slots from i on that has not expired, or has moved, and
@@ -67,8 +112,9 @@ func (s *shard[K, V]) nextLive(i int) (f liveEntry[K, V], ok bool, after int, mo
 	r := s.lock.RLock()
 	defer s.lock.RUnlock(r)
 	for to := min(i+perHold, len(s.entries)); i < to && !ok; i++ {
-		if e := &s.entries[i]; e.live() && (s.split || !s.checkExpired(uint32(i))) {
-			f, ok = liveEntry[K, V]{e.key, e.value, e.deadline.Get(), s.split}, true
+		if s.entries[i].live() && (s.split || !s.checkExpired(uint32(i))) {
+			f, ok = s.liveEntry(uint32(i)), true
+			f.deadline = clock.TimeOf(f.deadline) // it may have passed since
 		}
 	}
 	return f, ok, i, i < len(s.entries)

@@ -35,7 +35,7 @@ const (
 const takes = 7
 
 // whole are the methods that a soak calls rarely: they take long, or leave little in the cache.
-var whole = []string{"Clear", "DelFunc", "Close", "Resize", "ResizeWeight", "Save", "Restore", "SaveFile", "RestoreFile"}
+var whole = []string{"Clear", "DelFunc", "ExpireFunc", "ExpireAll", "Coldest", "Hottest", "Close", "Resize", "ResizeWeight", "Save", "Restore", "SaveFile", "RestoreFile"}
 
 // methods are all methods of a cache: TestEveryMethodIsAMethod.
 var methods = []method{
@@ -99,6 +99,21 @@ var methods = []method{
 	{"GetAndDel", itsKey, func(c *call) { c.found(c.cache.GetAndDel(c.key)) }},
 	{"Clear", allKeys, func(c *call) { c.cache.Clear() }},
 	{"DelFunc", allKeys, func(c *call) { c.cache.DelFunc(c.del) }},
+	{"DelMany", allKeys, func(c *call) { c.cache.DelMany(c.key, c.IntN(c.keys)) }},
+	{"Expire", itsKey, func(c *call) { c.cache.Expire(c.key) }},
+	{"ExpireFunc", allKeys, func(c *call) { c.cache.ExpireFunc(c.del) }},
+	{"ExpireAll", allKeys, func(c *call) { c.cache.ExpireAll() }},
+	{"GetMany", nothing, func(c *call) {
+		wanted := c.Perm(c.keys)[:1+c.IntN(min(c.keys, 3))]
+		c.ledger.gets.Add(uint64(len(wanted)))
+		for key, v := range c.cache.GetMany(wanted) {
+			c.right(key, v)
+		}
+	}},
+	{"Stale", nothing, func(c *call) { e, ok := c.cache.Stale(c.key); c.found(e.Value, ok) }},
+	{"Limit", nothing, func(c *call) { c.cache.Limit() }},
+	{"Coldest", nothing, func(c *call) { c.cache.Coldest()(c.yield) }},
+	{"Hottest", nothing, func(c *call) { c.cache.Hottest()(c.yield) }},
 	{"All", nothing, func(c *call) { c.cache.All()(c.yield) }},
 	{"Entries", nothing, func(c *call) {
 		c.cache.Entries()(func(e cache.Entry[int, value]) bool { return c.yield(e.Key, e.Value) })

@@ -46,6 +46,12 @@ func newRound(s *stage, t *testing.T, d dice) *round {
 	o := &r.options
 	o.Expire, o.Idle, o.Jitter = one(d, 0, 10*ms, 50*ms, time.Second), one(d, 0, 0, 0, 0, 30*ms), one(d, 0, 0, 0.3)
 	o.Refresh, o.Grace = one(d, 0, 0, 0.5), one(d, 0, 20*ms, time.Second)
+	if o.Refresh == 0 {
+		o.RefreshAfter = one(d, 0, 0, 5*ms)
+	}
+	if d.chance(30) {
+		o.RetryAfter = func(failures int) time.Duration { return time.Duration(failures-1) * 5 * ms }
+	}
 	o.Timeout, o.MaxLoads = one(d, 0, 0, 40*ms, 200*ms), one(d, 0, 0, 1, 2)
 	o.Policy, o.Workers, o.Schema = one(d, cache.LRU, cache.Adaptive), one(d, 0, 1, 2), one(d, "", "v1")
 	o.Ages, o.HotKeys, o.OnPanic = d.chance(20), one(d, 0, 0, 0, 3), r.onPanic

@@ -16,6 +16,7 @@ import (
 type Clock struct {
 	start    time.Time
 	bubbled  bool  // it was made in a bubble of testing/synctest
+	endless  bool  // the horizon stays where EndHorizon has set it
 	perTick  int64 // nanoseconds
 	coarse   atomic.Int64
 	horizon  atomic.Int64 // the driver moves it on before a later deadline passes; driver.mu guards changes
@@ -126,7 +127,18 @@ func (c *Clock) Tick() {
 
 // SetHorizon sets the horizon for a driver that will tick at a given time. It may set the horizon
 // back: the nearer it is, the fewer deadlines are compared with the real clock.
-func (c *Clock) SetHorizon(at int64) { c.horizon.Store(at + HorizonAhead) }
+func (c *Clock) SetHorizon(at int64) {
+	if !c.endless {
+		c.horizon.Store(at + HorizonAhead)
+	}
+}
+
+// EndHorizon makes the horizon the last time before Never: for a cache that compares times with the clock
+// which no tick comes for. Call it before the Clock is used.
+func (c *Clock) EndHorizon() {
+	c.endless = true
+	c.horizon.Store(Never - 1)
+}
 
 // Far reports whether a deadline, or Never, lies beyond the horizon and so has not
 // passed. Nearly all do, so this check is inlined.
@@ -174,7 +186,10 @@ type Moment uint32
 const MomentShift = 24
 
 // Moment returns the present Moment.
-func (c *Clock) Moment() Moment { return Moment(uint64(c.Now()) >> MomentShift) }
+func (c *Clock) Moment() Moment { return MomentOf(c.Now()) }
+
+// MomentOf returns the Moment of a time.
+func MomentOf(at int64) Moment { return Moment(uint64(at) >> MomentShift) }
 
 // Until returns how long after m a later moment is.
 func (m Moment) Until(later Moment) time.Duration {
