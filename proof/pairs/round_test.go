@@ -329,9 +329,7 @@ func (l *ledger) change(s scope, key int) (end func()) {
 // the call began that it is for. ok is false if another fetch of a key runs, though nobody
 // may have changed the key since that one began.
 func (l *ledger) fetch(since uint64, of []int) (end func(), ok bool) {
-	if of[0] >= crowdKeys { // of those nobody keeps a record
-		return func() {}, true
-	}
+	of = slices.DeleteFunc(slices.Clone(of), func(key int) bool { return key >= crowdKeys }) // of those nobody keeps a record
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	ok = true
