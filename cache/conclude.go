@@ -24,7 +24,9 @@ func (c *Cache[K, V]) conclude(l *load[K, V]) (reported bool) {
 	if l.unshared {
 		return false
 	}
-	c.askRetry(l)
+	if l.renewal {
+		c.askRetry(l)
+	}
 	u := update[K, V]{hash: l.hash, key: l.key, value: l.value, weight: l.weight, life: c.common.time.lifeOf(l.hash, max(l.Expire, 0))}
 	for {
 		var unasked []*filter[K, V]

@@ -89,11 +89,11 @@ func (at *look[K, V]) skipRenewal() {
 	at.lives.pause(at.slot, 0, &at.common.time)
 }
 
-// askRetry asks the option RetryAfter when the value that l renews is due again, if l has failed. No lock may
-// be held. It runs in a goroutine of its own, as it may panic or call Goexit: then the pause is the usual one.
+// askRetry asks the option RetryAfter how long to pause if l, a renewal, has failed. No lock may be held.
+// The option runs in a goroutine of its own, as it may panic or call Goexit: then the pause is the usual one.
 func (c *Cache[K, V]) askRetry(l *load[K, V]) {
 	retryAfter := c.common.time.retryAfter
-	if retryAfter == nil || !l.renewal || l.tries < 0 || l.failure() == nil || l.Gone {
+	if retryAfter == nil || l.tries < 0 || l.failure() == nil || l.Gone {
 		return
 	}
 	asked := make(chan struct{})
