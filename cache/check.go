@@ -13,7 +13,8 @@ import (
 // minTTL is the least TTL that options accept: 60*60, meant to be an hour, is 3.6 µs.
 const minTTL = time.Millisecond
 
-// ErrArgument is wrapped by the errors of [New], [Cache.Resize] and [Cache.ResizeWeight].
+// ErrArgument is wrapped by the errors of [New], [Cache.Resize] and [Cache.ResizeWeight], and by those of
+// [Cache.Fetch], [Cache.FetchMany] and [Cache.Refresh] in a cache without Load and LoadMany.
 var ErrArgument = errors.New("cache: wrong argument")
 
 // An argumentError says which argument was wrong and what to write instead.

@@ -10,8 +10,9 @@ import (
 
 // Coldest returns an iterator over the entries, those first that would be evicted next. Each shard has an
 // order of its own, and evicts for a new key of its own: Coldest takes some of each in turn. It holds no
-// lock while the body of the loop runs, and may miss entries stored meanwhile. It counts no lookups and
-// marks nothing as used. In a cache without a limit the order is none in particular.
+// lock while the body of the loop runs. It reads some entries ahead, Hottest all, so it may yield one that
+// has expired or was removed since, and miss one stored meanwhile. It counts no lookups and marks nothing
+// as used. In a cache without a limit the order is none in particular.
 func (c *Cache[K, V]) Coldest() iter.Seq2[K, V] {
 	return func(yield func(K, V) bool) {
 		for e := range c.fromColdest() {

@@ -32,8 +32,8 @@
 //
 // # Which method loads
 //
-// All run one load per key, within MaxLoads. All return errors that Negative has kept, but for several
-// keys, which have no value then.
+// These are the Takes. All run one load per key, within MaxLoads. All return an error that Negative has
+// kept; those of several keys leave the key out.
 //
 //	                           caller's context  Refresh  Grace                                        Timeout
 //	Fetch, TakeCtx, TakeWith   ends the wait     yes      at once, or within Patience                  yes
@@ -47,8 +47,8 @@
 //
 // # What it promises
 //
-//   - Only a Take in Grace returns a value at or after its deadline. The wheel frees memory and
-//     reports, at the next tick. A tick is a hundredth of the shorter of Expire and Idle, at
+//   - Only Takes in Grace and Stale return a value at or after its deadline; Coldest and Hottest
+//     may, if it has passed since they read it. The wheel frees memory and reports, at the next tick. A tick is a hundredth of the shorter of Expire and Idle, at
 //     least 10 ms and at most 1 s; 100 ms without either. A process that was stopped for more
 //     than ten seconds may return an expired value before its next tick.
 //   - After 256 values stored or touched in a tick, or 256 read with Idle, others may expire up

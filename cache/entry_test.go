@@ -100,8 +100,8 @@ func TestLimits(t *testing.T) {
 	want(heavy, 0, 7)
 }
 
-// TestColdest checks that Coldest yields the entries in the order in which they are evicted, and Hottest
-// in the other one; and that a loop may end early and use the cache.
+// TestColdest checks that Coldest yields the entries in the order in which LRU evicts them, and Hottest in
+// the other one; and that a loop over Coldest may end early and use the cache.
 func TestColdest(t *testing.T) {
 	for _, policy := range []cache.Policy{cache.LRU, cache.Adaptive} {
 		var evicted []int

@@ -3,8 +3,9 @@
 package cache
 
 // Expire makes the value of a key expire now, and reports whether it had one that had not expired. The
-// next Take loads the key anew; for the option Grace the old value stands in if that fails, or is slow.
-// Without Grace it is removed at the next tick, as Expired. A load of the key that is under way is not
+// next Take loads the key anew; with the option Grace the old value stands in if that fails, or is slow.
+// Without Grace it is removed at the next tick, as Expired. Of a value that is in Grace already, Expire ends
+// the pause after a renewal that failed. A load of the key that is under way is not
 // stored, and a kept error of the key is dropped.
 func (c *Cache[K, V]) Expire(key K) bool {
 	h, now := c.common.hasher.Hash(key), c.common.time.clock.MustNow()
@@ -31,8 +32,9 @@ func (c *Cache[K, V]) ExpireAll() {
 }
 
 // ExpireFunc makes the values expire now for which expire returns true, as Expire does, and returns how
-// many. It asks about the same values as [Cache.DelFunc], and calls expire as DelFunc calls its function.
-// It drops all errors that Negative keeps.
+// many. It asks about the same values as [Cache.DelFunc], and calls expire as DelFunc calls its function,
+// but does not count those in Grace, which have expired before. A value of a load under way for which it
+// returns true is not stored. It drops all errors that Negative keeps.
 func (c *Cache[K, V]) ExpireFunc(expire func(key K, value V) bool) (expired int) {
 	checkFunction(expire == nil, "the function of ExpireFunc")
 	c.common.time.clock.MustNow()

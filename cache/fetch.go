@@ -7,23 +7,25 @@ import "context"
 // Fetch returns the value of a key, or loads it by the option Load, or else by LoadMany. It is
 // [Cache.TakeCtx] but for its function, which it need not be given: a function that is made at each call
 // would be allocated at each hit. If the load says that there is no value, the error is [ErrNotFound],
-// or that of the load.
+// or that of the load. Without either option the error wraps [ErrArgument].
 func (c *Cache[K, V]) Fetch(ctx context.Context, key K) (V, error) {
 	checkContext(ctx, "Fetch")
+	if c.loaders == nil { // before the look, which may claim a value that is due
+		var none V
+		return none, noLoader("Fetch")
+	}
 	old, seen := c.see(key, true)
 	if seen == hit {
 		return old, nil
-	}
-	if c.loaders == nil {
-		return old, noLoader("Fetch")
 	}
 	return c.takeSlowCtx(ctx, key, seen, old, c.loaders.one, c.loaders.gatherer)
 }
 
 // FetchMany is [Cache.Fetch] for several keys, and returns the values of those that have one. It loads
 // those that are missing by one call of the option LoadMany, as [Cache.TakeMany] does; or by a call of
-// Load for each, all at once but for MaxLoads. It leaves keys without a value out, and returns the first
-// error of a key with the values of all others.
+// Load for each, all at once but for MaxLoads. It leaves keys without a value out, also those with an error
+// that Negative keeps or of which the load says Gone. It returns the first other error of a key with the
+// values of all others.
 func (c *Cache[K, V]) FetchMany(ctx context.Context, keys []K) (map[K]V, error) {
 	checkContext(ctx, "FetchMany")
 	if c.loaders == nil {
@@ -36,8 +38,10 @@ func (c *Cache[K, V]) FetchMany(ctx context.Context, keys []K) (map[K]V, error) 
 
 // Refresh loads keys now, also those with a value that is fresh, as FetchMany loads those that are
 // missing. The loads begin after Refresh was called: one that is under way may have read before, so
-// another is begun beside it, whose result counts. A value stays until the new one is there, and if the
-// load fails. Refresh returns the first error. It counts no gets.
+// another is begun beside it, whose result counts. A load of another method that began later will do. A
+// value stays until the new one is there, and if the load fails, unless Negative keeps the error, or the
+// load says Gone: then it leaves, and Refresh returns no error for it. Kept errors stop no load. Refresh
+// returns the first error, and counts no gets.
 func (c *Cache[K, V]) Refresh(ctx context.Context, keys ...K) error {
 	checkContext(ctx, "Refresh")
 	if c.loaders == nil {

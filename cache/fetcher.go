@@ -24,7 +24,7 @@ type fetchWith[K comparable, V any] func(ctx context.Context, l *Load[V]) (V, er
 
 func (f fetchWith[K, V]) fetch(ctx context.Context, l *load[K, V]) {
 	value, err := f(ctx, &l.Load)
-	l.settle(value, true, err)
+	l.setResult(value, true, err)
 }
 
 // A fetchKey is the option Load.
@@ -32,7 +32,7 @@ type fetchKey[K comparable, V any] func(ctx context.Context, key K, l *Load[V]) 
 
 func (f fetchKey[K, V]) fetch(ctx context.Context, l *load[K, V]) {
 	value, err := f(ctx, l.key, &l.Load)
-	l.settle(value, true, err)
+	l.setResult(value, true, err)
 }
 
 // A fetchKeys is the option LoadMany.
@@ -40,7 +40,7 @@ type fetchKeys[K comparable, V any] func(ctx context.Context, keys []K, loads []
 
 func (f fetchKeys[K, V]) fetch(ctx context.Context, first *load[K, V]) {
 	values, err := f(ctx, first.keys(), first.arguments())
-	first.settleAll(values, err, false)
+	first.setResults(values, err, false)
 }
 
 // A fetchMissing is the function of TakeMany.
@@ -48,7 +48,7 @@ type fetchMissing[K comparable, V any] func(ctx context.Context, missing []K) (m
 
 func (f fetchMissing[K, V]) fetch(ctx context.Context, first *load[K, V]) {
 	values, err := f(&batchContext[K, V]{ctx, first}, first.keys())
-	first.settleAll(values, err, true)
+	first.setResults(values, err, true)
 }
 
 // WithLoads makes a function for [Cache.TakeMany] that gets a [Load] for each key, as the option
@@ -102,23 +102,23 @@ func (l *load[K, V]) arguments() []*Load[V] {
 	return loads
 }
 
-// settleAll sets the results of a batch, or of a load by itself, when its function has returned.
+// setResults sets the results of a batch, or of a load by itself, when its function has returned.
 // leaves says that other callers load the keys that it has left out.
-func (l *load[K, V]) settleAll(values map[K]V, err error, leaves bool) {
+func (l *load[K, V]) setResults(values map[K]V, err error, leaves bool) {
 	if err != nil {
 		l.fail(err)
 		return
 	}
 	value, found := values[l.key]
-	l.absent = l.settle(value, found, l.Err) && leaves
+	l.absent = l.setResult(value, found, l.Err) && leaves
 	for _, mate := range l.members() {
-		mate.settleAll(values, nil, leaves)
+		mate.setResults(values, nil, leaves)
 	}
 }
 
-// settle sets the result of a load when its function has returned. It returns true if the function has
+// setResult sets the result of a load when its function has returned. It returns true if the function has
 // found no value and says nothing of it.
-func (l *load[K, V]) settle(value V, found bool, err error) (leftOut bool) {
+func (l *load[K, V]) setResult(value V, found bool, err error) (leftOut bool) {
 	old := l.value // l.Old may have been changed
 	l.value, l.err = value, err
 	switch {

@@ -86,7 +86,7 @@ type Entry[K comparable, V any] struct {
 	Value   V
 	TTL     time.Duration // until it expires; the longest Duration if it never does; 0 or less in Grace
 	Age     time.Duration // since it was stored, to 17 ms; -1 without the option Ages, which keeps that
-	Due     bool          // it is to be renewed, by Refresh or RefreshAfter, or its renewal is under way
+	Due     bool          // it is to be renewed, by Refresh or RefreshAfter, or its renewal is under way; not in the pause after one that failed
 	InGrace bool          // it has expired, and may stand in: only Stale finds it
 }
 

@@ -12,8 +12,8 @@ import (
 // A Load tells the function that loads a key about the old value, and the cache about the new one. The
 // function must not use it after it has returned.
 type Load[V any] struct {
-	// Old is the value that the load renews, if HasOld: one that is due for Refresh, or in
-	// Grace.
+	// Old is the value that the load renews, if HasOld: one that is due, in Grace, or that
+	// [Cache.Refresh] loads again.
 	Old    V
 	HasOld bool
 
@@ -33,10 +33,12 @@ type Load[V any] struct {
 
 	// Gone says that there is no value any more where it was loaded from: Old leaves the cache, with
 	// cause Deleted, and does not stand in. The callers get the function's error, or else
-	// [ErrNotFound], which Negative may keep. The statistics count the load as successful.
+	// [ErrNotFound], which Negative may keep; those of several keys leave the key out, without an
+	// error. The statistics count the load as successful.
 	Gone bool
 
-	// Err is the error of this key, from a function that loads several keys.
+	// Err is the error of this key, from a function that loads several keys. One that loads a single
+	// key returns its error instead.
 	Err error
 }
 

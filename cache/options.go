@@ -24,7 +24,7 @@ type Options[K comparable, V any] struct {
 	// it, the cache evicts another one.
 	Limit int
 
-	// Expire is the TTL of a value stored by Set, Take, GetOrSet or Compute; 0 means that the
+	// Expire is the TTL of a value stored by Set, a Take, GetOrSet or Compute; 0 means that the
 	// value does not expire.
 	Expire time.Duration
 
@@ -63,28 +63,28 @@ type Options[K comparable, V any] struct {
 	Batch time.Duration
 
 	// Refresh is the fraction of the TTL after which a value is renewed, before it expires; 0
-	// means never, and 0 <= Refresh < 1. The first TakeCtx, TakeWith or TakeMany after that time
-	// returns the value, and runs its function in the background: a renewal. Get and the plain
-	// Take begin none. Jitter changes the TTL, and so this time too. If a renewal fails, the value
+	// means never, and 0 <= Refresh < 1. The first Take but the plain one after that time returns
+	// the value, and loads it in the background: a renewal. Get and the plain Take begin none. Jitter changes the TTL, and so this time too. If a renewal fails, the value
 	// stays, and the next one begins after a pause; see
-	// https://github.com/pinwheel-cache/pinwheel/blob/main/docs/freshness.md. With Refresh or Grace
-	// an entry takes eight more bytes.
+	// https://github.com/pinwheel-cache/pinwheel/blob/main/docs/freshness.md. With Refresh, RefreshAfter
+	// or Grace an entry takes eight more bytes.
 	Refresh float64
 
-	// RefreshAfter is Refresh as a time, which also values without a TTL are renewed after; 0 means
-	// never. Jitter applies. Only one of the two may be set.
+	// RefreshAfter is the time after which a value is renewed, also one without a TTL; 0 means never.
+	// It must be less than Expire, if that is set. Jitter applies. Set Refresh or RefreshAfter, not both.
 	RefreshAfter time.Duration
 
 	// RetryAfter returns for how long a value is not renewed when a renewal has failed: failures is how
 	// many have failed in a row, 1 for the first and at most 30. 0 and less mean not at all. If
 	// RetryAfter is nil, the pause begins with a hundredth of Expire, at least 100 ms, and doubles, up
 	// to Expire, or a minute without that, and up to a quarter more at random. It is called outside
-	// all locks, by several goroutines at once, and must not Take the key, whose load waits for it.
+	// all locks, by several goroutines at once, and must not Take the key, whose load waits for it. If
+	// it panics, the pause is the usual one, as that of a renewal skipped for want of a permit is.
 	RetryAfter func(failures int) time.Duration
 
 	// Grace is how long past its deadline a value may stand in, during its renewal and after
-	// loads that failed; 0 means not at all. Only the Takes return such a value, a plain Take only
-	// after a failed load. To other methods it has expired, but it takes room and counts in Len.
+	// loads that failed; 0 means not at all. Only the Takes and [Cache.Stale] return such a value, a
+	// plain Take only after a failed load. To other methods it has expired, but it takes room and counts in Len.
 	// An entry that ends by Idle has no Grace. Which call gets which value says
 	// https://github.com/pinwheel-cache/pinwheel/blob/main/docs/freshness.md.
 	Grace time.Duration
@@ -130,8 +130,8 @@ type Options[K comparable, V any] struct {
 	// Workers is how many calls of OnRemove may run at once; 0 means runtime.GOMAXPROCS.
 	Workers int
 
-	// OnPanic gets the value and the stack of a panic in OnRemove, in a load in the background,
-	// or in a function of DelFunc for a load that ends later. The panic ends there, and so does
+	// OnPanic gets the value and the stack of a panic in OnRemove, in a load in the background, in
+	// RetryAfter, or in a function of DelFunc or ExpireFunc for a load that ends later. The panic ends there, and so does
 	// one of OnPanic; other calls go on. A runtime.Goexit is reported as an error that says so.
 	// If OnPanic is nil, package log/slog logs the panic.
 	OnPanic func(recovered any, stack []byte)

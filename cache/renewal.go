@@ -100,11 +100,16 @@ func (c *Cache[K, V]) askRetry(l *load[K, V]) {
 	c.spawn(func() {
 		defer close(asked)
 		defer func() {
-			if p := recover(); p != nil {
-				c.tellPanic(p, debug.Stack())
+			if l.retryIn > 0 {
+				return
 			}
+			var cause any = ErrGoexit
+			if p := recover(); p != nil {
+				cause = p
+			}
+			c.tellPanic(cause, debug.Stack())
 		}()
-		runner.RunAsLoad(func() { l.retryIn = max(retryAfter(l.tries+1), 1) })
+		runner.RunAsLoad(func() { l.retryIn = max(retryAfter(min(l.tries+1, maxTries)), 1) })
 	})
 	<-asked
 }

@@ -10,14 +10,15 @@ import "context"
 //
 // fetch gets the keys that the cache does not have and that no other caller is loading, in
 // the order of keys, and is not called if there are none. It returns their values; a key
-// that it leaves out has none. Values of keys that it did not get are ignored, as storing
-// them could undo a change. TakeMany waits for the loads of others after fetch has
-// returned, so two calls never wait for each other.
+// that it leaves out has none: an old value leaves, and Negative is asked about [ErrNotFound].
+// Values of keys that it did not get are ignored, as storing them could undo a change.
+// TakeMany waits for the loads of others after fetch has returned, so two calls never wait for
+// each other.
 //
-// For other callers each key has a load of its own, which they may join; a Take of a key
-// that fetch leaves out calls its own fetch. A change of one key, as by Del, keeps only
-// that value from being stored. The context of fetch ends when no caller waits for any of
-// its keys. It takes one permit of MaxLoads, and is one load in the statistics.
+// For other callers each key has a load of its own, which they may join; a Take of one key
+// that fetch leaves out calls its own fetch, unless Negative keeps that. A change of one key,
+// as by Del, keeps only that value from being stored. The context of fetch ends when no caller
+// waits for any of its keys. It takes one permit of MaxLoads, and is one load in the statistics.
 //
 // TakeMany returns the first error, of fetch or of a load that it waited for, with the
 // values of all other keys. If fetch returns an error, that is the result for all its
@@ -154,7 +155,7 @@ func (m *many[K, V]) flights(own []*load[K, V]) []*load[K, V] {
 	return own[:1]
 }
 
-// loadAll finds or loads keys.
+// loadAll loads keys that the search has not found.
 func (m *many[K, V]) loadAll(keys []K) {
 	if len(keys) > 0 {
 		m.who = m.cache.common.loads.callerOf(m.ctx)

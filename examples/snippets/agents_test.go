@@ -21,7 +21,7 @@ func ServiceWithCache(ctx context.Context, db database, id int64, ids []int64) (
 		Grace:   10 * time.Minute, // old values are returned while the database fails
 		Timeout: 2 * time.Second,  // of a load
 		Negative: func(err error) time.Duration { // keep "not found", no other error
-			if errors.Is(err, sql.ErrNoRows) {
+			if errors.Is(err, sql.ErrNoRows) || errors.Is(err, cache.ErrNotFound) {
 				return 10 * time.Second
 			}
 			return 0
