@@ -150,8 +150,7 @@ func (x *selection[K, V]) apply(entries []candidate[K, V], op Op) (n int, change
 // applyTo applies op to entry i, whose key has hash h. It reports whether the value
 // had not expired, or for OpDelete was not gone.
 func (s *shard[K, V]) applyTo(i uint32, h uint64, op Op) bool {
-	if op == opExpire {
-		s.change(h, s.entries[i].key)
+	if op == opExpire { // loads are asked by their filters
 		return s.expireAt(i, h, s.common.time.clock.Now())
 	}
 	s.common.watch.Load().removed(h)

@@ -130,6 +130,9 @@ func TestColdest(t *testing.T) {
 			c.Del(k)
 			break
 		}
+		if c.Pinned() {
+			t.Error("a loop that ended early leaves a shard pinned")
+		}
 		c.Set(coldest[0], 0)
 		if policy == cache.LRU {
 			for i := range 100 {

@@ -5,8 +5,8 @@ package cache
 // Expire makes the value of a key expire now, and reports whether it had one that had not expired. The
 // next Take loads the key anew; with the option Grace the old value stands in if that fails, or is slow.
 // Without Grace it is removed at the next tick, as Expired. Of a value that is in Grace already, Expire ends
-// the pause after a renewal that failed. A load of the key that is under way is not
-// stored, and a kept error of the key is dropped.
+// the pause after a renewal that failed. A load of the key that is under way is not stored, and a kept error
+// of the key is dropped.
 func (c *Cache[K, V]) Expire(key K) bool {
 	h, now := c.common.hasher.Hash(key), c.common.time.clock.MustNow()
 	s := c.common.lock(h)

@@ -2,7 +2,6 @@ package cache_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"runtime"
@@ -290,14 +289,21 @@ func TestExpireAfterAPauseForEver(t *testing.T) {
 	})
 }
 
-// TestRetryAtOnce checks that with a RetryAfter of 0 each caller in Grace begins a renewal.
+// TestRetryAtOnce checks that with a RetryAfter of 0 each caller in Grace begins a renewal, and that it is
+// told of 30 failures at most.
 func TestRetryAtOnce(t *testing.T) {
+	last := 0
 	agedTest(t, time.Minute, func(t *testing.T, c *freshCache) {
-		c.db.fails = errors.New("down")
-		for n := range 3 {
+		c.db.fails = errDown
+		for n := range 40 {
 			c.take(1)
 			c.asked(n + 2)
 			time.Sleep(time.Nanosecond * 40) // a word of due is exact to 32 ns
 		}
-	}, func(o *cache.Options[string, int]) { o.RetryAfter = func(int) time.Duration { return 0 } })
+		if last != 30 {
+			t.Errorf("told of %d failures", last)
+		}
+	}, func(o *cache.Options[string, int]) {
+		o.RetryAfter = func(failures int) time.Duration { last = failures; return 0 }
+	})
 }

@@ -24,6 +24,14 @@ func (c *Cache[K, V]) TTL(key K) (time.Duration, bool) {
 	return e.TTL, ok
 }
 
+// Pinned reports whether a walk has left a shard pinned.
+func (c *Cache[K, V]) Pinned() (pinned bool) {
+	for s := range c.common.all() {
+		pinned = pinned || s.slots.pinned()
+	}
+	return pinned
+}
+
 func (c *Cache[K, V]) Check() error        { return c.check() }
 func (c *Cache[K, V]) SetShards(n int)     { c.setShards(n) }
 func (c *Cache[K, V]) SplitInto(n int)     { c.splitInto(n) }

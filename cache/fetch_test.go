@@ -199,20 +199,19 @@ func TestEachKeyForItself(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var removed []cache.Event[string, int]
 				c := cache.Must(cache.Options[string, int]{
-					Expire: time.Minute, Grace: time.Hour, LoadMany: d.loadMany, Negative: keepNoRow,
+					Expire: time.Minute, Grace: time.Hour, Patience: time.Hour, LoadMany: d.loadMany, Negative: keepNoRow,
 					OnRemove: func(e cache.Event[string, int]) { removed = append(removed, e) }, Workers: 1,
 				})
 				defer cache.MustClose(t, c)
 				c.Set("same", 30)
 				c.Set("gone", 40)
 				time.Sleep(time.Minute) // now they are in Grace
-				_, err := take(t, c)
-				time.Sleep(time.Second) // a load in the background
-				if err != errDown {
-					t.Errorf("the error is %v", err)
+				got, err := take(t, c)
+				if !maps.Equal(got, map[string]int{"ttl": 1, "same": 30, "unstored": 2}) || err != errDown {
+					t.Errorf("%v, %v", got, err)
 				}
-				d.called(t, []string{"fails", "left out", "no row", "ttl", "unstored"}, []string{"gone", "same"})
-				want := map[string]time.Duration{"ttl": time.Hour - 1*time.Second, "same": time.Minute}
+				d.called(t, keys)
+				want := map[string]time.Duration{"ttl": time.Hour, "same": time.Minute}
 				for e := range c.Entries() {
 					if left := want[e.Key]; e.TTL > left || e.TTL < left-time.Second || e.Key == "same" && e.Value != 30 {
 						t.Errorf("%+v, want %v", e, left)
@@ -225,7 +224,7 @@ func TestEachKeyForItself(t *testing.T) {
 				if !slices.Equal(removed, []cache.Event[string, int]{{Key: "gone", Value: 40, Cause: cache.Deleted}}) {
 					t.Errorf("removed: %v", removed)
 				}
-				got, err := take(t, c) // what was not found is not asked for again
+				got, err = take(t, c) // what was not found is not asked for again
 				if !maps.Equal(got, map[string]int{"ttl": 1, "same": 30, "unstored": 2}) || err != errDown {
 					t.Errorf("then %v, %v", got, err)
 				}
@@ -371,6 +370,51 @@ func TestRefreshReadsAfterItsCall(t *testing.T) {
 		}
 		callers.Wait()
 		d.called(t, []string{"a"}, []string{"a"}, []string{"a"})
+	})
+}
+
+// TestRefreshTellsMore checks that a Refresh loads a key with a kept error too, and that what a load says
+// of a fresh value holds: Unchanged gives it a new TTL, a negative TTL removes it, a kept error replaces it.
+func TestRefreshTellsMore(t *testing.T) {
+	tableTest(t, cache.Options[string, int]{Expire: time.Minute, Negative: keepNoRow}, func(t *testing.T, d *table, c *cache.Cache[string, int]) {
+		refresh := func(tell func(l *cache.Load[int]), want int, found bool, left time.Duration) {
+			t.Helper()
+			d.tell = func(_ string, l *cache.Load[int]) { tell(l) }
+			if err := c.Refresh(t.Context(), "a"); err != nil {
+				t.Error(err)
+			}
+			if e, ok := c.Entry("a"); e.Value != want || ok != found || e.TTL != left {
+				t.Errorf("%+v, %t; want %d for %v", e, ok, want, left)
+			}
+		}
+		c.Set("a", 7)
+		refresh(func(l *cache.Load[int]) { l.Unchanged = true }, 7, true, time.Minute)
+		refresh(func(l *cache.Load[int]) { l.Err = errNoRow }, 0, false, 0)
+		if _, err := c.Fetch(t.Context(), "a"); err != errNoRow {
+			t.Errorf("the error is not kept: %v", err)
+		}
+		refresh(func(*cache.Load[int]) {}, 1, true, time.Minute)
+		refresh(func(l *cache.Load[int]) { l.Expire = -1 }, 0, false, 0)
+	})
+}
+
+// TestRefreshWithoutItsCaller checks that a Refresh whose context ends leaves, and its load goes on.
+func TestRefreshWithoutItsCaller(t *testing.T) {
+	tableTest(t, cache.Options[string, int]{}, func(t *testing.T, d *table, c *cache.Cache[string, int]) {
+		c.Set("a", 7)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond) // fake time
+		defer cancel()
+		if err := c.Refresh(ctx, "a"); err != context.DeadlineExceeded {
+			t.Errorf("Refresh returns %v", err)
+		}
+		time.Sleep(time.Second)
+		if v, ok := c.Get("a"); v != 1 || !ok {
+			t.Errorf("the value is %d, %t", v, ok)
+		}
+		if err := c.Refresh(ctx, "a"); err != context.DeadlineExceeded {
+			t.Errorf("with an ended context, Refresh returns %v", err)
+		}
+		d.called(t, []string{"a"})
 	})
 }
 
