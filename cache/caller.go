@@ -12,8 +12,9 @@ import (
 // A caller is a call of one of the Takes that found no value to return at once.
 type caller struct {
 	flight.Caller
-	now   int64 // when it looked last, by the clock of the cache
-	since int64 // it gets the result of a load that began then or later; 0: also a value
+	now   int64   // when it looked last, by the clock of the cache
+	since int64   // it gets what was stored, or whose load began, after that; 0: any value
+	on    *asking // by TakeEntry; else nil
 
 	background bool // may begin a load that goes on without it: not a plain Take
 	patient    bool // waits for a load even if a value in Grace could stand in
@@ -37,7 +38,7 @@ func (who *caller) patienceEnds(patience time.Duration) <-chan time.Time {
 		return nil
 	}
 	if who.patience == nil {
-		who.patience = time.NewTimer(patience)
+		who.patience = time.NewTimer(who.patienceOr(patience))
 	}
 	return who.patience.C
 }
@@ -62,4 +63,26 @@ func (l *load[K, V]) wait(who *caller, joined bool, giveUp <-chan time.Time) err
 		l.flight.Leave(err, cause)
 	}
 	return cause
+}
+
+// tell notes how fresh the value is that the caller gets from the entry.
+func (who *caller) tell(f freshness) {
+	if who.on != nil {
+		who.on.told = f
+	}
+}
+
+// refusesOld reports whether the caller refuses a value in Grace.
+func (who *caller) refusesOld() bool { return who.on != nil && who.on.NoOld }
+
+// storesNothing reports whether a load that the caller begins is not to be stored.
+func (who *caller) storesNothing() bool { return who.on != nil && who.on.NoStore }
+
+// patienceOr returns how long the caller waits for a load before a value in Grace stands in, if that is
+// what the options say.
+func (who *caller) patienceOr(usual time.Duration) time.Duration {
+	if who.on != nil && who.on.Patience != 0 {
+		return who.on.Patience
+	}
+	return usual
 }

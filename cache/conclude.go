@@ -27,7 +27,7 @@ func (c *Cache[K, V]) conclude(l *load[K, V]) (reported bool) {
 	if l.renewal {
 		c.askRetry(l)
 	}
-	u := update[K, V]{hash: l.hash, key: l.key, value: l.value, weight: l.weight, life: c.common.time.lifeOf(l.hash, max(l.Expire, 0))}
+	u := update[K, V]{hash: l.hash, key: l.key, value: l.value, weight: l.weight, life: c.common.time.lifeOf(l.hash, max(l.Expire, 0)), began: l.began}
 	for {
 		var unasked []*filter[K, V]
 		c.storeUnsettled(&u, func(s *shard[K, V]) uint64 {
@@ -48,7 +48,7 @@ func (c *Cache[K, V]) conclude(l *load[K, V]) (reported bool) {
 // it returns how much is missing, and the load goes on.
 func (l *load[K, V]) conclude(s *shard[K, V], u *update[K, V]) (missing uint64) {
 	s.pending.remove(l)
-	dropped := l.stale || l.evicted && !l.flight.Awaited()
+	dropped := l.stale || l.unkept || l.evicted && !l.flight.Awaited()
 	switch {
 	case dropped:
 	case l.err != nil:
@@ -76,9 +76,11 @@ func (l *load[K, V]) store(s *shard[K, V], u *update[K, V]) (missing uint64) {
 		return 0
 	case l.Unchanged:
 		u.prolong(s)
-		return 0
+	default:
+		missing = u.put(s)
 	}
-	return u.put(s)
+	l.deadline, l.due = u.life.deadline, u.life.due
+	return missing
 }
 
 // prolong gives the value that the key of u has another life. It does nothing if there is none.
@@ -88,6 +90,7 @@ func (u *update[K, V]) prolong(s *shard[K, V]) {
 		return
 	}
 	s.setLife(i, u.life)
+	s.tally.store(i, u.began, &s.common.time.clock)
 	s.use(i)
 	if w := s.common.watch.Load(); w != nil {
 		s.common.touched(w, u.hash, u.life.cap)
@@ -101,6 +104,6 @@ func (l *load[K, V]) keepError(s *shard[K, V]) {
 		if _, found := s.find(l.hash, l.key); found {
 			s.del(l.hash, l.key) // the error is the answer now
 		}
-		s.common.negatives.set(l.key, l.err, l.keepErr)
+		s.common.negatives.set(l.key, keptError{l.err, l.began}, l.keepErr)
 	}
 }

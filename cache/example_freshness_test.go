@@ -32,3 +32,40 @@ func ExampleOptions_grace() {
 	// Ada <nil>
 	// 1
 }
+
+// A response says how old it is, and a client may ask for a page that is no older than it says.
+func ExampleCache_TakeEntry() {
+	pages := cache.Must(cache.Options[string, string]{
+		Expire: time.Minute,
+		Grace:  time.Hour,
+		Ages:   true,
+		Load:   func(_ context.Context, url string, _ *cache.Load[string]) (string, error) { return "page of " + url, nil },
+	})
+	page, err := pages.TakeEntry(context.Background(), "/news", cache.Within(10*time.Second), nil)
+	fmt.Println(page.Value, err)
+	fmt.Println("Age:", int(page.Age.Seconds()))
+	if page.InGrace {
+		fmt.Println(`Warning: 110 - "Response is Stale"`)
+	}
+	// Output:
+	// page of /news <nil>
+	// Age: 0
+}
+
+// This caller has just written the row, and must not see it as it was before.
+func ExampleWithin() {
+	rows := map[int]string{1: "Ada"}
+	users := cache.Must(cache.Options[int, string]{
+		Load: func(_ context.Context, id int, _ *cache.Load[string]) (string, error) { return rows[id], nil },
+	})
+	ctx := context.Background()
+	users.Fetch(ctx, 1)
+	rows[1] = "Ada Lovelace" // by another program
+
+	fmt.Println(users.Fetch(ctx, 1))
+	user, err := users.TakeEntry(ctx, 1, cache.Within(0), nil)
+	fmt.Println(user.Value, err)
+	// Output:
+	// Ada <nil>
+	// Ada Lovelace <nil>
+}

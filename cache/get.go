@@ -85,9 +85,9 @@ type Entry[K comparable, V any] struct {
 	Key     K
 	Value   V
 	TTL     time.Duration // until it expires; the longest Duration if it never does; 0 or less in Grace
-	Age     time.Duration // since it was stored, to 17 ms; -1 without the option Ages, which keeps that
+	Age     time.Duration // since it was stored, or its load began, to 17 ms; -1 if that is not known: without Ages, or after Restore
 	Due     bool          // it is to be renewed, by Refresh or RefreshAfter, or its renewal is under way; not in the pause after one that failed
-	InGrace bool          // it has expired, and may stand in: only Stale finds it
+	InGrace bool          // it has expired, and may stand in: only Stale and TakeEntry find it
 }
 
 // Entry returns the entry of a key and true, or false if there is none or it has expired.

@@ -78,16 +78,22 @@ func (c *Cache[K, V]) takeSlowCtx(ctx context.Context, key K, seen sight, value 
 	}
 	who := c.common.loads.callerOf(ctx)
 	who.background, who.patient = true, c.common.time.patience > 0
+	return c.takeAs(key, seen, &who, fetch, g)
+}
+
+// takeAs is takeSlowCtx for a caller that has seen no value to return at once.
+func (c *Cache[K, V]) takeAs(key K, seen sight, who *caller, fetch fetcher[K, V], g *gatherer[K, V]) (V, error) {
 	if seen == missInGrace {
-		defer c.countUndecided(key, &who)
+		defer c.countUndecided(key, who)
 	}
-	value, l, err := c.join(key, &who, fetch, g)
+	value, l, err := c.join(key, who, fetch, g)
 	if l != nil {
-		if err = c.lead(&who, l, fetch); err == nil {
+		if err = c.lead(who, l, fetch); err == nil {
+			who.tell(l.freshness())
 			value, err = l.value, l.err
 		}
 	}
-	return c.orStandIn(key, &who, value, err)
+	return c.orStandIn(key, who, value, err)
 }
 
 // renew begins a renewal of a value that the caller has found due. It skips the renewal if that would
@@ -119,7 +125,7 @@ func (c *Cache[K, V]) countUndecided(key K, who *caller) {
 // orStandIn returns the result of a Take or, if the load has failed, a value that stands in.
 func (c *Cache[K, V]) orStandIn(key K, who *caller, value V, err error) (V, error) {
 	if err != nil && who.Ctx.Err() == nil {
-		if value, ok := c.standIn(key); ok {
+		if value, ok := c.standIn(key, who); ok {
 			who.found = true
 			return value, nil
 		}
@@ -164,6 +170,7 @@ func (c *Cache[K, V]) join(key K, who *caller, fetch fetcher[K, V], g *gatherer[
 		case err != nil:
 			return value, nil, err
 		case a.duty != waitForEnd && a.duty != followUnlessDeleted && !l.absent:
+			who.tell(l.freshness())
 			return l.value, nil, l.err
 		}
 	}
@@ -190,22 +197,21 @@ func (at *look[K, V]) assign(a *assignment[K, V], who *caller, first *load[K, V]
 	}
 	s, i := at.shard, at.slot
 	expired := at.has && s.checkExpired(i) // once, as the entry may expire at any moment
-	a.inGrace = expired && !s.checkGone(i)
+	young := at.has && s.tally.storedSince(i, who.since)
+	a.inGrace = expired && young && !s.checkGone(i) && !who.refusesOld()
 	l := s.pending.current(at.hash, at.key)
-	if who.since == 0 && (at.has && !expired && s.useAt(i, at.hash) || a.inGrace && at.standsIn(l, who)) {
-		a.value, a.found = at.answer(), true
+	if young && !expired && s.useAt(i, at.hash) || a.inGrace && at.standsIn(l, who) {
+		a.value, a.found = at.answer(who), true
 		return
 	}
 	own := l != nil && slices.Contains(who.Inside, l.flight) && !l.flight.Over()
 	old := l != nil && l.began <= who.since
 	if l != nil && (own || l.beside || !l.doubted() && !old) {
-		a.join(l, own, old)
+		a.join(l, who, own, old)
 		return
 	}
-	if who.since == 0 {
-		if a.err = at.common.keptError(at.key); a.err != nil {
-			return
-		}
+	if a.err = at.common.keptError(at.key, who.since); a.err != nil {
+		return
 	}
 	at.beginFor(a, who, first)
 	if l != nil && a.load != nil {
@@ -215,7 +221,7 @@ func (at *look[K, V]) assign(a *assignment[K, V], who *caller, first *load[K, V]
 
 // join makes the caller wait for l, which is its own if the call is made in the fetch of l, and old if
 // it began before what the caller may get.
-func (a *assignment[K, V]) join(l *load[K, V], own, old bool) {
+func (a *assignment[K, V]) join(l *load[K, V], who *caller, own, old bool) {
 	l.makeDone()
 	switch {
 	case own:
@@ -225,6 +231,7 @@ func (a *assignment[K, V]) join(l *load[K, V], own, old bool) {
 		a.duty = waitForEnd
 	case l.flight.Join():
 		a.duty = follow
+		l.unkept = l.unkept && who.storesNothing()
 		if l.doubted() {
 			a.duty = followUnlessDeleted
 		}
@@ -246,7 +253,8 @@ func (l *load[K, V]) doubted() bool { return l.filtered > 0 }
 func (at *look[K, V]) beginFor(a *assignment[K, V], who *caller, first *load[K, V]) {
 	if !a.inGrace || !who.background {
 		a.duty, a.load = lead, at.newLoad(who, first)
-		if a.inGrace || who.since > 0 && at.has && !at.checkGone(at.slot) {
+		a.load.unkept = who.storesNothing()
+		if at.has && !at.checkGone(at.slot) {
 			at.renew(a.load)
 		}
 		at.pending.add(a.load)
@@ -260,5 +268,5 @@ func (at *look[K, V]) beginFor(a *assignment[K, V], who *caller, first *load[K, 
 		a.load.flight.Join()
 		return
 	}
-	a.value, a.found = at.answer(), true
+	a.value, a.found = at.answer(who), true
 }

@@ -12,8 +12,8 @@ import (
 // the cache in it: each package that sees a generic type compiles all its methods again, and
 // a package that uses one cache should not compile two.
 type keptErrors interface {
-	get(key any) error
-	set(key any, err error, ttl time.Duration)
+	get(key any, since int64) error
+	set(key any, e keptError, ttl time.Duration)
 	del(key any)
 	len() int
 	clear()
@@ -35,12 +35,19 @@ func (l *loading) keepFor(err error) time.Duration {
 	return max(l.negative(err), 0)
 }
 
-// keptError returns the kept error of a key, or nil. The lock of its shard must be held.
-func (c *common[K, V]) keptError(key K) error {
+// A keptError is an error of a load, which began then.
+type keptError struct {
+	err   error
+	began int64
+}
+
+// keptError returns the kept error of a key whose load began after since, or nil. The lock of its shard
+// must be held.
+func (c *common[K, V]) keptError(key K, since int64) error {
 	if c.negatives == nil {
 		return nil
 	}
-	return c.negatives.get(key)
+	return c.negatives.get(key, since)
 }
 
 // dropError removes the kept error of a key, which is about to change.

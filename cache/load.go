@@ -6,6 +6,7 @@ package cache
 import (
 	"time"
 
+	"github.com/pinwheel-cache/pinwheel/cache/internal/clock"
 	"github.com/pinwheel-cache/pinwheel/cache/internal/flight"
 )
 
@@ -70,6 +71,7 @@ type place[K comparable, V any] struct {
 	unshared bool            // the load is not in its shard: the result is for one caller and not stored
 	renewal  bool            // the key had a value: see renewal.go
 	stale    bool            // the key was changed since: the result is not stored, and nobody joins
+	unkept   bool            // all its callers ask by NoStore for a result that is not stored
 	evicted  bool            // the entry was evicted since: the result is stored only if a caller waits
 	beside   bool            // it was begun beside a load that was doubted
 	filtered uint8           // how many filters it has had, also those asked already
@@ -82,14 +84,16 @@ type place[K comparable, V any] struct {
 // A result is what a fetch has brought. The goroutine of the load writes it; others read it when done is
 // closed.
 type result[V any] struct {
-	value   V // that of a renewal is Old until there is a result
-	err     error
-	how     outcome
-	absent  bool // the function of a TakeMany has left the key out: other callers load it themselves
-	ofBatch bool // err is that of a whole batch, which says nothing about a single key
-	weight  uint32
-	keepErr time.Duration // how long Negative keeps err; 0: not at all
-	pause   bool          // err is kept, and yet means that the load has failed: see isPause
+	value    V // that of a renewal is Old until there is a result
+	err      error
+	how      outcome
+	deadline int64 // of the value, 0 if it was not stored
+	due      int64 // the word of due, if it was stored
+	absent   bool  // the function of a TakeMany has left the key out: other callers load it themselves
+	ofBatch  bool  // err is that of a whole batch, which says nothing about a single key
+	weight   uint32
+	keepErr  time.Duration // how long Negative keeps err; 0: not at all
+	pause    bool          // err is kept, and yet means that the load has failed: see isPause
 }
 
 // An outcome is how a fetch ended.
@@ -128,6 +132,15 @@ func (l *load[K, V]) publish() {
 	if l.done != nil {
 		close(l.done)
 	}
+}
+
+// freshness says how fresh the value is that the load has brought.
+func (l *load[K, V]) freshness() freshness {
+	f := freshness{l.deadline, l.due, max(clock.MomentOf(l.began), 1)}
+	if f.deadline == 0 {
+		f.due = clock.Never
+	}
+	return f
 }
 
 // fail makes err, which says nothing about a single key, the result of l and of all other

@@ -24,8 +24,11 @@ func (at *look[K, V]) seek(c *common[K, V], key K) {
 func (at *look[K, V]) current() *load[K, V] { return at.pending.current(at.hash, at.key) }
 
 // answer returns the value of the entry, which has not expired or is in Grace, to a Take.
-func (at *look[K, V]) answer() V {
+func (at *look[K, V]) answer(who *caller) V {
 	at.use(at.slot)
+	if who.on != nil {
+		who.tell(at.freshnessOf(at.slot))
+	}
 	if at.common.time.grace > 0 && at.checkExpired(at.slot) {
 		at.tally.hitGrace()
 	}

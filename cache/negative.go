@@ -39,31 +39,33 @@ type negatives struct {
 	mu     sync.Mutex // guards limit, and the change of errors
 	limit  int
 	jitter float64
-	errors atomic.Pointer[Cache[any, error]] // nil before the first error
+	errors atomic.Pointer[Cache[any, keptError]] // nil before the first error
 }
 
 // made returns the cache of the errors, which it makes if there is none.
-func (n *negatives) made() *Cache[any, error] {
+func (n *negatives) made() *Cache[any, keptError] {
 	if c := n.errors.Load(); c != nil {
 		return c
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.errors.Load() == nil {
-		n.errors.Store(build(Options[any, error]{Limit: n.limit, Jitter: n.jitter}))
+		n.errors.Store(build(Options[any, keptError]{Limit: n.limit, Jitter: n.jitter}))
 	}
 	return n.errors.Load()
 }
 
-func (n *negatives) get(key any) (err error) {
+func (n *negatives) get(key any, since int64) error {
 	if c := n.errors.Load(); c != nil {
-		err, _ = c.Get(key)
+		if e, _ := c.Get(key); e.began > since {
+			return e.err
+		}
 	}
-	return err
+	return nil
 }
 
-func (n *negatives) set(key any, err error, ttl time.Duration) {
-	n.made().SetWithExpire(key, err, ttl)
+func (n *negatives) set(key any, e keptError, ttl time.Duration) {
+	n.made().SetWithExpire(key, e, ttl)
 }
 
 func (n *negatives) del(key any) {

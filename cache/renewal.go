@@ -14,23 +14,33 @@ import (
 // counts a hit in Grace.
 func (s *shard[K, V]) seeEnding(i uint32, h uint64, background bool) sight {
 	c := s.common
-	expired := s.checkExpired(i)
-	if expired && s.checkGone(i) || !expired && c.time.idle > 0 && !s.lives.slide(i, &s.entries[i].deadline, h, &s.common.time) {
+	if !s.checkExpired(i) {
+		return s.seeLive(i, h, background)
+	}
+	if s.checkGone(i) {
 		return miss
 	}
-	seen := hit
-	if expired || background && c.time.refreshes() {
-		switch due, underWay := s.lives.isDue(i, &c.time); {
-		case expired && (c.time.patience > 0 || !background) && (due || underWay):
-			return missInGrace
-		case background && due && s.lives.claim(i, &c.time):
-			seen = hitDue
-		}
+	due, underWay := s.lives.isDue(i, &c.time)
+	if (c.time.patience > 0 || !background) && (due || underWay) {
+		return missInGrace
 	}
-	if expired {
-		s.tally.hitGrace()
+	s.tally.hitGrace()
+	if background && due && s.lives.claim(i, &c.time) {
+		return hitDue
 	}
-	return seen
+	return hit
+}
+
+// seeLive is seeEnding for an entry that has not expired.
+func (s *shard[K, V]) seeLive(i uint32, h uint64, background bool) sight {
+	t := &s.common.time
+	if t.idle > 0 && !s.lives.slide(i, &s.entries[i].deadline, h, t) {
+		return miss
+	}
+	if background && t.refreshes() && s.lives.claim(i, t) {
+		return hitDue
+	}
+	return hit
 }
 
 // standsIn reports whether the entry, which is in Grace, stands in at once: during the pause
@@ -137,7 +147,7 @@ func (l *load[K, V]) endRenewal(s *shard[K, V], dropped bool) {
 
 // standIn returns a value to a caller whose load has failed: one in Grace, or one that
 // another caller has stored meanwhile.
-func (c *Cache[K, V]) standIn(key K) (value V, ok bool) {
+func (c *Cache[K, V]) standIn(key K, who *caller) (value V, ok bool) {
 	if c.common.time.grace == 0 {
 		return value, false
 	}
@@ -145,8 +155,9 @@ func (c *Cache[K, V]) standIn(key K) (value V, ok bool) {
 	s, r := c.common.rlock(at.hash)
 	defer s.lock.RUnlock(r)
 	at.shard = s
-	if at.slot, ok = s.findUsable(at.hash, key); ok {
-		value = at.answer()
+	at.slot, ok = s.findUsable(at.hash, key)
+	if ok = ok && s.tally.storedSince(at.slot, who.since) && !(who.refusesOld() && s.checkExpired(at.slot)); ok {
+		value = at.answer(who)
 	}
 	return value, ok
 }

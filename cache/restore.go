@@ -161,7 +161,7 @@ func (r *restoration[K, V]) store(e *restored[K, V]) {
 func (u *update[K, V]) restore(s *shard[K, V], marks uint8) (stored bool) {
 	i, found := s.find(u.hash, u.key)
 	switch l := s.pending.current(u.hash, u.key); {
-	case s.closed, found && !s.checkGone(i), l != nil && l.renewal, s.common.keptError(u.key) != nil, !s.common.hasher.Reflexive(u.key):
+	case s.closed, found && !s.checkGone(i), l != nil && l.renewal, s.common.keptError(u.key, 0) != nil, !s.common.hasher.Reflexive(u.key):
 		return false
 	case (s.limited || s.common.size.weigh != nil) && !s.common.size.budget.reserve(uint64(u.weight)):
 		return false
@@ -175,7 +175,7 @@ func (u *update[K, V]) restore(s *shard[K, V], marks uint8) (stored bool) {
 	for range marks {
 		s.use(i)
 	}
-	s.tally.restore()
+	s.tally.restore(i)
 	return true
 }
 
@@ -194,5 +194,5 @@ func (c *Cache[K, V]) has(key K) bool {
 	s, r := c.common.rlock(h)
 	defer s.lock.RUnlock(r)
 	_, found := s.findUsable(h, key)
-	return found || s.common.keptError(key) != nil
+	return found || s.common.keptError(key, 0) != nil
 }

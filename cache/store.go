@@ -13,6 +13,7 @@ type update[K comparable, V any] struct {
 	value  V
 	weight uint32
 	life   life
+	began  int64 // when its load began; 0: it is of now
 
 	reserved uint64 // of the budget, by evictions for this value
 	making   bool   // the caller makes room, and holds budget.making
@@ -192,7 +193,7 @@ func (u *update[K, V]) beginLife(s *shard[K, V], i uint32) {
 
 // note records that entry i has a new value: for its age, and for the watch.
 func (u *update[K, V]) note(s *shard[K, V], i uint32) {
-	s.tally.store(i, &s.common.time.clock)
+	s.tally.store(i, u.began, &s.common.time.clock)
 	s.common.stored(u)
 }
 

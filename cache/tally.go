@@ -18,7 +18,7 @@ type tally struct {
 	missesExpired atomic.Uint64 // part of the misses that the lock counts
 	missesEvicted atomic.Uint64
 	hitsInGrace   atomic.Uint64  // part of the hits that the lock counts
-	born          []clock.Moment // when values were stored, if the cache keeps their ages
+	born          []clock.Moment // when values were stored, or their loads began, if the cache keeps their ages
 	lost          lost.Keys
 	restored      uint64 // entries stored by Restore
 }
@@ -46,17 +46,26 @@ func (t *tally) found(h uint64) { t.lost.Forget(h) }
 // lose remembers why a key with hash h will be missing, in a shard with room for so many entries.
 func (t *tally) lose(h uint64, why lost.Reason, entries int) { t.lost.Add(h, why, entries) }
 
-// restore counts an entry that Restore has stored.
-func (t *tally) restore() { t.restored++ }
-
-// store notes that entry i has a value that was stored now.
-func (t *tally) store(i uint32, clock *clock.Clock) {
+// restore counts entry i, which Restore has stored. Its age is not known.
+func (t *tally) restore(i uint32) {
+	t.restored++
 	if t.born != nil {
-		t.born[i] = clock.Moment()
+		t.born[i] = 0
 	}
 }
 
-// bornOf returns when the value of entry i was stored, or 0.
+// store notes that entry i has a value whose load began then, or that was stored now if that is 0.
+func (t *tally) store(i uint32, began int64, c *clock.Clock) {
+	if t.born == nil {
+		return
+	}
+	if began == 0 {
+		began = c.Now()
+	}
+	t.born[i] = max(clock.MomentOf(began), 1)
+}
+
+// bornOf returns when the value of entry i was stored, or its load began; 0 if that is not known.
 func (t *tally) bornOf(i uint32) clock.Moment {
 	if t.born == nil {
 		return 0
@@ -64,9 +73,19 @@ func (t *tally) bornOf(i uint32) clock.Moment {
 	return t.born[i]
 }
 
+// storedSince reports whether the value of entry i was certainly stored, or its load begun, after since,
+// which is not in the future. It is true of all values if since is 0.
+func (t *tally) storedSince(i uint32, since int64) bool {
+	if since == 0 {
+		return true
+	}
+	born := t.bornOf(i)
+	return born > 0 && int32(born-clock.MomentOf(since)) > 0
+}
+
 // evict notes that entry i is evicted now.
 func (t *tally) evict(i uint32, clock *clock.Clock, ages *histogram.AgeRecorder) {
-	if t.born != nil {
+	if t.bornOf(i) > 0 {
 		ages.Observe(t.born[i].Until(clock.Moment()))
 	}
 }

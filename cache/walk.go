@@ -49,12 +49,17 @@ func (c *Cache[K, V]) each(yield func(liveEntry[K, V]) bool) {
 
 // A liveEntry is an entry that nextLive has found, or one that was in a shard which was divided since.
 type liveEntry[K comparable, V any] struct {
-	key      K
-	value    V
+	key   K
+	value V
+	freshness
+	moved bool // to another shard, where it may have changed, and only key is right
+}
+
+// A freshness says how fresh a value is.
+type freshness struct {
 	deadline int64
 	due      int64        // the word of due
-	born     clock.Moment // with Ages
-	moved    bool         // to another shard, where it may have changed, and only key is right
+	born     clock.Moment // when it was stored, or its load began; 0: not known
 }
 
 // entryOf returns the Entry of f, or an empty one if not ok.
@@ -65,20 +70,22 @@ func (c *common[K, V]) entryOf(f liveEntry[K, V], ok bool) Entry[K, V] {
 	}
 	e.TTL, e.Age = math.MaxInt64, -1
 	deadline := clock.TimeOf(f.deadline)
-	if deadline == clock.Never && !c.time.refreshes() && !c.observers.ages {
+	if deadline == clock.Never && !c.time.refreshes() && f.born == 0 {
 		return e
 	}
 	now := c.time.clock.Now()
 	if e.InGrace = f.deadline < 0; deadline != clock.Never {
 		e.TTL = time.Duration(deadline - now)
-		if !e.InGrace {
+		if deadline == 0 { // not stored
+			e.TTL = 0
+		} else if !e.InGrace {
 			e.TTL = max(e.TTL, 1) // it had not expired
 		}
 	}
 	if c.time.refreshes() {
 		e.Due = f.due <= now || renewing(f.due)
 	}
-	if c.observers.ages {
+	if f.born > 0 {
 		e.Age = f.born.Until(clock.MomentOf(now))
 	}
 	return e
@@ -103,7 +110,12 @@ func (c *common[K, V]) liveEntry(key K, inGrace bool) (f liveEntry[K, V], ok boo
 // liveEntry returns entry i. The lock must be held, at least for reading.
 func (s *shard[K, V]) liveEntry(i uint32) liveEntry[K, V] {
 	e := &s.entries[i]
-	return liveEntry[K, V]{e.key, e.value, e.deadline.Get(), s.lives.dueOf(i), s.tally.bornOf(i), s.split}
+	return liveEntry[K, V]{e.key, e.value, s.freshnessOf(i), s.split}
+}
+
+// freshnessOf returns how fresh the value of entry i is.
+func (s *shard[K, V]) freshnessOf(i uint32) freshness {
+	return freshness{s.entries[i].deadline.Get(), s.lives.dueOf(i), s.tally.bornOf(i)}
 }
 
 // nextLive returns the first entry in perHold slots from i on that has not expired, or has moved, and

@@ -1,0 +1,252 @@
+package cache_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/pinwheel-cache/pinwheel/cache"
+	"github.com/pinwheel-cache/pinwheel/cache/codec"
+)
+
+// takeEntry wants an entry of "a" with a value and an age, to 17 ms, by the loader of the options.
+func takeEntry(t *testing.T, c *cache.Cache[string, int], terms cache.Terms, value int, age time.Duration) cache.Entry[string, int] {
+	t.Helper()
+	e, err := c.TakeEntry(t.Context(), "a", terms, nil)
+	if err != nil || e.Key != "a" || e.Value != value {
+		t.Errorf("TakeEntry(%+v) = %+v, %v, want %d", terms, e, err, value)
+	}
+	if off := e.Age - age; off < -17*time.Millisecond || off > 17*time.Millisecond {
+		t.Errorf("TakeEntry(%+v) says the age is %v, want %v", terms, e.Age, age)
+	}
+	return e
+}
+
+// TestWithin checks that a value that is too old is loaded anew, that its age is that of its load, and that
+// what Restore has stored has no age.
+func TestWithin(t *testing.T) {
+	tableTest(t, cache.Options[string, int]{Ages: true, Expire: time.Hour}, func(t *testing.T, d *table, c *cache.Cache[string, int]) {
+		if e := takeEntry(t, c, cache.Within(time.Minute), 1, time.Second); e.TTL != time.Hour || e.Due || e.InGrace {
+			t.Errorf("after the load: %+v", e)
+		}
+		d.called(t, []string{"a"})
+		time.Sleep(29 * time.Second)
+		d.set("a", 10)
+		takeEntry(t, c, cache.Terms{}, 1, 30*time.Second)
+		takeEntry(t, c, cache.Within(31*time.Second), 1, 30*time.Second)
+		d.called(t)
+		takeEntry(t, c, cache.Within(29*time.Second), 10, time.Second)
+		d.called(t, []string{"a"})
+		c.Set("a", 5)
+		time.Sleep(time.Second)
+		takeEntry(t, c, cache.Within(2*time.Second), 5, time.Second)
+		takeEntry(t, c, cache.Within(0), 10, time.Second)
+		takeEntry(t, c, cache.Within(-1), 10, time.Second)
+		d.called(t, []string{"a"}, []string{"a"})
+
+		encode, decode := codec.Gob[string, int]()
+		var file bytes.Buffer
+		if err := c.Save(&file, encode); err != nil {
+			t.Fatal(err)
+		}
+		c.Clear()
+		if n, err := c.Restore(&file, decode); n != 1 || err != nil {
+			t.Fatal(n, err)
+		}
+		if e, _ := c.Entry("a"); e.Age != -1 {
+			t.Errorf("restored: %+v", e)
+		}
+		takeEntry(t, c, cache.Within(1000*time.Hour), 10, time.Second)
+		d.called(t, []string{"a"})
+	})
+}
+
+// TestWithinAndLoads checks that a caller joins no load that began too early, and none that it begins is
+// joined by one that asks for a later one.
+func TestWithinAndLoads(t *testing.T) {
+	tableTest(t, cache.Options[string, int]{Expire: time.Hour}, func(t *testing.T, d *table, c *cache.Cache[string, int]) {
+		go func() {
+			if v, err := c.Fetch(t.Context(), "a"); v != 1 || err != nil {
+				t.Errorf("Fetch = %d, %v", v, err)
+			}
+		}()
+		time.Sleep(time.Second / 2)
+		d.set("a", 10)
+		if e := takeEntry(t, c, cache.Within(0), 10, time.Second); e.TTL != time.Hour {
+			t.Errorf("TTL is %v", e.TTL)
+		}
+		d.called(t, []string{"a"}, []string{"a"})
+		if v, ok := c.Get("a"); v != 10 || !ok {
+			t.Errorf("the cache has %d, %t", v, ok)
+		}
+		_, err := c.TakeEntry(t.Context(), "a", cache.Within(time.Hour), nil)
+		if !errors.Is(err, cache.ErrArgument) {
+			t.Errorf("without Ages: %v", err)
+		}
+		d.fails = errDown
+		if _, err := c.TakeEntry(t.Context(), "a", cache.Within(0), nil); err != errDown {
+			t.Errorf("a load that fails: %v", err)
+		}
+		if v, ok := c.Get("a"); v != 10 || !ok {
+			t.Errorf("after a load that failed the cache has %d, %t", v, ok)
+		}
+	})
+}
+
+// TestWithinAndKeptErrors checks that a kept error of an older load does not count.
+func TestWithinAndKeptErrors(t *testing.T) {
+	tableTest(t, cache.Options[string, int]{Ages: true, Negative: keepNoRow}, func(t *testing.T, d *table, c *cache.Cache[string, int]) {
+		d.fails, d.apart = nil, false
+		d.tell = func(_ string, l *cache.Load[int]) { l.Err = errNoRow }
+		for _, within := range []struct {
+			age   time.Duration
+			calls int
+		}{{time.Second, 1}, {3 * time.Second, 0}, {time.Second, 1}, {0, 1}} {
+			if _, err := c.TakeEntry(t.Context(), "a", cache.Within(within.age), nil); err != errNoRow {
+				t.Errorf("within %v: %v", within.age, err)
+			}
+			d.called(t, [][]string{{"a"}}[:within.calls]...)
+			time.Sleep(time.Second)
+		}
+	})
+}
+
+// TestNoOld checks that a call can refuse values in Grace, during the load and after it has failed.
+func TestNoOld(t *testing.T) {
+	tableTest(t, cache.Options[string, int]{Expire: time.Minute, Grace: time.Hour}, func(t *testing.T, d *table, c *cache.Cache[string, int]) {
+		c.Set("a", 7)
+		time.Sleep(2 * time.Minute)
+		d.fails = errDown
+		for range 2 { // the second one in the pause
+			if _, err := c.TakeEntry(t.Context(), "a", cache.Terms{NoOld: true}, nil); err != errDown {
+				t.Errorf("with NoOld: %v", err)
+			}
+			d.called(t, []string{"a"})
+		}
+		if e, err := c.TakeEntry(t.Context(), "a", cache.Terms{}, nil); err != nil || e.Value != 7 || !e.InGrace || e.TTL >= 0 {
+			t.Errorf("without: %+v, %v", e, err)
+		}
+		time.Sleep(time.Minute)
+		d.fails = nil
+		takeEntry(t, c, cache.Terms{NoOld: true}, 1, time.Second)
+	})
+}
+
+// TestNoStore checks that what a call loads is not stored, unless another call has joined the load.
+func TestNoStore(t *testing.T) {
+	tableTest(t, cache.Options[string, int]{Expire: time.Minute, Refresh: 0.5, Grace: time.Hour, Negative: keepNoRow}, func(t *testing.T, d *table, c *cache.Cache[string, int]) {
+		if e := takeEntry(t, c, cache.Terms{NoStore: true}, 1, time.Second); e.TTL != 0 || e.Due || e.InGrace {
+			t.Errorf("not stored: %+v", e)
+		}
+		if e, ok := c.Stale("a"); ok {
+			t.Errorf("the cache has %+v", e)
+		}
+		d.called(t, []string{"a"})
+
+		c.Set("a", 7)
+		time.Sleep(40 * time.Second)
+		if e, err := c.TakeEntry(t.Context(), "a", cache.Terms{NoStore: true}, nil); err != nil || e.Value != 7 || !e.Due {
+			t.Errorf("due: %+v, %v", e, err)
+		}
+		d.called(t)
+		time.Sleep(40 * time.Second)
+		takeEntry(t, c, cache.Terms{NoStore: true}, 1, time.Second)
+		if e, ok := c.Stale("a"); e.Value != 7 || !ok {
+			t.Errorf("the old value is %+v, %t", e, ok)
+		}
+		d.tell = func(_ string, l *cache.Load[int]) { l.Err = errNoRow }
+		if _, err := c.TakeEntry(t.Context(), "a", cache.Terms{NoStore: true, NoOld: true}, nil); err != errNoRow {
+			t.Errorf("an error: %v", err)
+		}
+		d.tell = nil
+		takeEntry(t, c, cache.Terms{NoStore: true, NoOld: true}, 1, time.Second)
+		d.called(t, []string{"a"}, []string{"a"}, []string{"a"})
+
+		c.Del("a")
+		go func() {
+			time.Sleep(time.Second / 2)
+			if v, err := c.Fetch(t.Context(), "a"); v != 1 || err != nil {
+				t.Errorf("Fetch = %d, %v", v, err)
+			}
+		}()
+		takeEntry(t, c, cache.Terms{NoStore: true}, 1, time.Second)
+		d.called(t, []string{"a"})
+		if v, ok := c.Get("a"); v != 1 || !ok {
+			t.Errorf("after a Fetch has joined, the cache has %d, %t", v, ok)
+		}
+	})
+}
+
+// TestPatienceByCall checks how long a call waits for a value in Grace.
+func TestPatienceByCall(t *testing.T) {
+	tableTest(t, cache.Options[string, int]{Expire: time.Minute, Grace: time.Hour, Patience: 200 * time.Millisecond}, func(t *testing.T, d *table, c *cache.Cache[string, int]) {
+		for patience, waits := range map[time.Duration]time.Duration{0: 200 * time.Millisecond, -1: 0, 500 * time.Millisecond: 500 * time.Millisecond} {
+			c.Set("a", 7)
+			time.Sleep(2 * time.Minute)
+			before := time.Now()
+			if e, err := c.TakeEntry(t.Context(), "a", cache.Terms{Patience: patience}, nil); err != nil || e.Value != 7 || !e.InGrace || !e.Due {
+				t.Errorf("Patience %v: %+v, %v", patience, e, err)
+			}
+			if waited := time.Since(before); waited != waits {
+				t.Errorf("Patience %v: waited %v", patience, waited)
+			}
+			time.Sleep(time.Second)
+			d.called(t, []string{"a"})
+		}
+		c.Set("a", 7)
+		time.Sleep(2 * time.Minute)
+		takeEntry(t, c, cache.Terms{Patience: 2 * time.Second}, 1, time.Second)
+	})
+}
+
+// TestTakeEntry checks the rest: a function by call, a renewal of a value that is due, gets that are counted
+// once each, and what is refused.
+func TestTakeEntry(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := cache.Must(cache.Options[string, int]{Expire: time.Minute, Refresh: 0.5, Grace: time.Minute, Ages: true})
+		defer cache.MustClose(t, c)
+		calls := 0
+		ctx := context.Background()
+		take := func(terms cache.Terms) (cache.Entry[string, int], error) {
+			return c.TakeEntry(ctx, "k", terms, func(_ context.Context, l *cache.Load[int]) (int, error) {
+				calls++
+				l.Unchanged = l.HasOld
+				return calls, nil
+			})
+		}
+		for i, after := range []struct {
+			sleep  time.Duration
+			terms  cache.Terms
+			due    bool
+			age    time.Duration
+			calls  int
+			misses uint64
+		}{
+			{calls: 1, misses: 1},
+			{sleep: 40 * time.Second, due: true, age: 40 * time.Second, calls: 2, misses: 1}, // renews it in the background
+			{sleep: time.Second, age: time.Second, calls: 2, misses: 1},
+			{sleep: time.Second, terms: cache.Within(time.Second), calls: 3, misses: 2}, // Unchanged is as good as a new value
+			{sleep: 10 * time.Second, age: 10 * time.Second, calls: 3, misses: 2},
+			{sleep: time.Minute, due: true, age: 70 * time.Second, calls: 4, misses: 2}, // in Grace
+		} {
+			time.Sleep(after.sleep)
+			e, err := take(after.terms)
+			synctest.Wait()
+			if off := e.Age - after.age; err != nil || e.Value != 1 || e.Due != after.due || e.InGrace != (e.TTL < 0) || off > 17*time.Millisecond || off < -17*time.Millisecond {
+				t.Errorf("call %d: %+v, %v, want age %v", i, e, err, after.age)
+			}
+			if s := c.Stats(); s.Misses != after.misses || s.Gets() != uint64(i+1) || calls != after.calls {
+				t.Errorf("call %d: %d misses of %d gets, and %d loads", i, s.Misses, s.Gets(), calls)
+			}
+		}
+		if n := testing.AllocsPerRun(10, func() { _, _ = c.TakeEntry(ctx, "k", cache.Within(time.Minute), noFetch) }); n != 0 {
+			t.Errorf("a hit makes %v allocations", n)
+		}
+		if _, err := c.TakeEntry(ctx, "k", cache.Terms{}, nil); !errors.Is(err, cache.ErrArgument) {
+			t.Errorf("with neither fetch nor loader: %v", err)
+		}
+	})
+}
