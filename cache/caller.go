@@ -25,9 +25,6 @@ type caller struct {
 	patience *time.Timer // goes off when its patience ends; nil before it waits for the first time
 }
 
-// plainCaller returns the caller of a plain Take.
-func (l *loading) plainCaller() caller { return caller{Caller: l.rules.PlainCaller(), patient: true} }
-
 // callerOf returns a caller with a context.
 func (l *loading) callerOf(ctx context.Context) caller { return caller{Caller: l.rules.CallerOf(ctx)} }
 

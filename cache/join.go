@@ -56,7 +56,8 @@ type assignment[K comparable, V any] struct {
 // takeSlow is Take after its first look. It does not let fetch escape: otherwise a function that
 // captures the key would be allocated at each Take, which would be most of the cost of a hit.
 func (c *Cache[K, V]) takeSlow(key K, seen sight, fetch func() (V, error)) (V, error) {
-	who := c.common.loads.plainCaller()
+	var who caller // no literal, which would be made beside it and copied
+	who.Caller, who.patient = c.common.loads.rules.PlainCaller(), true
 	if seen == missInGrace {
 		defer c.countUndecided(key, &who)
 	}

@@ -136,7 +136,7 @@ func (l *load[K, V]) publish() {
 
 // freshness says how fresh the value is that the load has brought.
 func (l *load[K, V]) freshness() freshness {
-	f := freshness{l.deadline, l.due, max(clock.MomentOf(l.began), 1)}
+	f := freshness{l.deadline, l.due, clock.MomentOf(l.began)}
 	if f.deadline == 0 {
 		f.due = clock.Never
 	}
@@ -163,7 +163,8 @@ func (c *common[K, V]) reuse(l *load[K, V]) {
 	}
 	p, f := &c.shardOf(l.hash).pending, l.flight
 	*f = flight.Flight{}
-	*l = load[K, V]{flight: f}
+	*l = load[K, V]{} // a literal with the flight would be made beside l and copied
+	l.flight = f
 	p.keepSpare(l)
 }
 

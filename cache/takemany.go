@@ -218,7 +218,7 @@ func (m *many[K, V]) accept(l *load[K, V], err error) {
 // fail lets a value in Grace stand in, if there is one, and else keeps the error.
 func (m *many[K, V]) fail(key K, err error) {
 	if m.ctx.Err() == nil && m.since == 0 {
-		if value, ok := m.cache.standIn(key); ok {
+		if value, ok := m.cache.standIn(key, &m.who); ok {
 			m.has(key, value)
 			return
 		}
@@ -233,7 +233,9 @@ func (m *many[K, V]) fail(key K, err error) {
 
 // has adds a value that the cache has now.
 func (m *many[K, V]) has(key K, value V) {
-	m.found[key] = value
+	if m.found != nil { // also a Refresh may find what was stored after its call
+		m.found[key] = value
+	}
 	if who := m.inGrace[key]; who != nil {
 		who.found = true
 	}

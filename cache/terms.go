@@ -84,10 +84,10 @@ func (c *Cache[K, V]) since(terms Terms) (int64, error) {
 	if !terms.bounded {
 		return 0, nil
 	}
-	if terms.age > 0 && !c.common.observers.ages {
+	if terms.age > 0 && !c.common.ages {
 		return 0, wrongArgument("TakeEntry within %v of a cache without Ages: want this option, or Within(0)", terms.age)
 	}
-	return max(c.common.time.clock.MustNow()-int64(terms.age), 0), nil
+	return max(c.common.time.clock.MustNow()-int64(terms.age), knownAge), nil
 }
 
 // seeOn is see for TakeEntry. A value that the terms refuse is missing; one in Grace is not counted yet.
