@@ -17,10 +17,11 @@ func TestExpireBy(t *testing.T) {
 		c := cache.Must(cache.Options[string, time.Duration]{
 			ExpireBy: func(_ string, value time.Duration) time.Duration { return value },
 			Load: func(_ context.Context, key string, l *cache.Load[time.Duration]) (time.Duration, error) {
-				if key == "own" {
-					l.Expire = time.Hour
+				d, err := time.ParseDuration(key)
+				if d > 4*time.Hour {
+					l.Expire = 4 * time.Hour
 				}
-				return time.ParseDuration(key)
+				return d, err
 			},
 			Grace: time.Hour,
 		})
@@ -52,22 +53,35 @@ func TestExpireBy(t *testing.T) {
 					t.Errorf("%s(%v): %+v, %t", name, d, e, ok)
 				}
 			}
-			if store(-1); name == "GetOrSet" { // the value that has expired stays
-				continue
-			}
-			if e, ok := c.Entry("k"); ok {
-				t.Errorf("%s of a negative TTL: %+v", name, e)
+			c.Set("k", time.Minute)
+			store(-1)
+			if e, ok := c.Stale("k"); ok != (name == "GetOrSet") { // which leaves the value that has expired
+				t.Errorf("%s of a negative TTL: %+v, %t", name, e, ok)
 			}
 		}
 		c.SetWithExpire("k", time.Minute, time.Hour)
 		if e, _ := c.Entry("k"); e.TTL != time.Hour {
 			t.Errorf("SetWithExpire: %+v", e)
 		}
+		c.Set("3s", time.Minute)
+		if err := c.Refresh(ctx, "3s", "-1s"); err != nil {
+			t.Error(err)
+		}
+		if e, ok := c.Entry("3s"); e.TTL != 3*time.Second || !ok {
+			t.Errorf("Refresh: %+v, %t", e, ok)
+		}
+		c.SetWithExpire("-1s", time.Minute, time.Hour)
+		if err := c.Refresh(ctx, "-1s"); err != nil {
+			t.Error(err)
+		}
+		if e, ok := c.Stale("-1s"); ok {
+			t.Errorf("Refresh with a negative TTL: %+v", e)
+		}
 		c.Compute("k", func(time.Duration, bool) (time.Duration, cache.Op) { return time.Second, cache.OpSet })
 		if e, _ := c.Entry("k"); e.TTL != time.Hour {
 			t.Errorf("Compute of a key with a value: %+v", e)
 		}
-		for key, ttl := range map[string]time.Duration{"3s": 3 * time.Second, "5h": 5 * time.Hour} {
+		for key, ttl := range map[string]time.Duration{"3s": 3 * time.Second, "5h": 4 * time.Hour} {
 			if e, err := c.TakeEntry(ctx, key, cache.Terms{}, nil); err != nil || e.TTL != ttl {
 				t.Errorf("a load: %+v, %v", e, err)
 			}

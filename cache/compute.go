@@ -5,6 +5,8 @@ package cache
 import (
 	"fmt"
 	"time"
+
+	"github.com/pinwheel-cache/pinwheel/cache/internal/clock"
 )
 
 // An Op is what the function of Compute has done to the key.
@@ -41,8 +43,9 @@ func (c *Cache[K, V]) ComputeWithExpire(key K, expire time.Duration, f func(old 
 }
 
 // ComputeEntry is [Cache.Compute], but expire is the TTL of a key that has no value, as in
-// [Cache.SetWithExpire], and it returns the entry that the key has afterwards. So TTL says when a count
-// began, as for a limit of so many calls in a minute.
+// [Cache.SetWithExpire], and it returns the entry that the key has afterwards. So a
+// limit of calls in a window counts them, and TTL says when the window ends. Jitter applies, and Idle may
+// end it earlier.
 func (c *Cache[K, V]) ComputeEntry(key K, expire time.Duration, f func(old V, found bool) (V, Op)) (Entry[K, V], bool) {
 	var is freshness
 	value, ok := c.compute(computation[K, V]{key: key, ttl: max(expire, -1), keepLife: true, is: &is}, f)
@@ -99,6 +102,7 @@ func (c *Cache[K, V]) tryCompute(p *computation[K, V], f func(V, bool) (V, Op)) 
 			if ok && p.is != nil {
 				i, _, _ = p.find(s)
 				*p.is = s.freshnessOf(i)
+				p.is.deadline = clock.TimeOf(p.is.deadline) // it may have passed since
 			}
 		}
 		own = mine.own

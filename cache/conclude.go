@@ -51,6 +51,7 @@ func (l *load[K, V]) conclude(s *shard[K, V], u *update[K, V]) (missing uint64) 
 	dropped := l.stale || l.unkept || l.evicted && !l.flight.Awaited()
 	switch {
 	case dropped:
+		l.deadline = 0 // of an attempt for which there was too little room
 	case l.err != nil:
 		if l.Gone {
 			s.del(l.hash, l.key)
@@ -75,19 +76,23 @@ func (l *load[K, V]) store(s *shard[K, V], u *update[K, V]) (missing uint64) {
 		s.del(l.hash, l.key)
 		return 0
 	case l.Unchanged:
-		u.prolong(s)
+		if !u.prolong(s) {
+			return 0
+		}
 	default:
 		missing = u.put(s)
 	}
-	l.deadline, l.due = u.life.deadline, u.life.due
+	if !s.closed && !s.common.size.tooHeavy(u.weight) {
+		l.deadline, l.due = u.life.deadline, u.life.due
+	}
 	return missing
 }
 
-// prolong gives the value that the key of u has another life. It does nothing if there is none.
-func (u *update[K, V]) prolong(s *shard[K, V]) {
+// prolong gives the value that the key of u has another life. It returns false if there is none.
+func (u *update[K, V]) prolong(s *shard[K, V]) (ok bool) {
 	i, ok := s.findUsable(u.hash, u.key)
 	if !ok {
-		return
+		return false
 	}
 	s.setLife(i, u.life)
 	s.tally.store(i, u.began, &s.common.time.clock)
@@ -95,6 +100,7 @@ func (u *update[K, V]) prolong(s *shard[K, V]) {
 	if w := s.common.watch.Load(); w != nil {
 		s.common.touched(w, u.hash, u.life.cap)
 	}
+	return true
 }
 
 // keepError keeps the error of a load if Negative says so. It does not if a DelFunc was called

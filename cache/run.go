@@ -95,7 +95,7 @@ func (c *Cache[K, V]) finish(l *load[K, V], repanic bool) {
 }
 
 // call calls fetch and then releases its share of a permit, however fetch ends. The permit must not be
-// held any longer: Weigh, Negative and the functions of DelFunc may call one of the Takes, and so may
+// held any longer: Weigh, ExpireBy, Negative and the functions of DelFunc may call one of the Takes, and so may
 // OnRemove, for which the end of the load waits.
 func (l *load[K, V]) call(fetch func(context.Context, *load[K, V]), rules *flight.Rules) {
 	defer rules.Release(l.flight)

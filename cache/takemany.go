@@ -159,7 +159,7 @@ func (m *many[K, V]) flights(own []*load[K, V]) []*load[K, V] {
 func (m *many[K, V]) loadAll(keys []K) {
 	if len(keys) > 0 {
 		m.who = m.cache.common.loads.callerOf(m.ctx)
-		m.who.patient, m.who.since, m.who.waits = true, m.since, m.apart
+		m.who.patient, m.who.since, m.who.anew, m.who.waits = true, m.since, m.since > 0, m.apart
 	}
 	for len(keys) > 0 {
 		keys = m.load(keys)
@@ -233,9 +233,7 @@ func (m *many[K, V]) fail(key K, err error) {
 
 // has adds a value that the cache has now.
 func (m *many[K, V]) has(key K, value V) {
-	if m.found != nil { // also a Refresh may find what was stored after its call
-		m.found[key] = value
-	}
+	m.found[key] = value
 	if who := m.inGrace[key]; who != nil {
 		who.found = true
 	}

@@ -73,20 +73,6 @@ func (t *tally) bornOf(i uint32) clock.Moment {
 	return t.born[i]
 }
 
-// storedSince reports whether the value of entry i was certainly stored, or its load begun, after since,
-// which is not in the future. If since is 0, it is true of all values; if it is knownAge, of all whose age
-// is known.
-func (t *tally) storedSince(i uint32, since int64) bool {
-	if since == 0 {
-		return true
-	}
-	born := t.bornOf(i)
-	return born > 0 && (since == knownAge || int32(born-clock.MomentOf(since)) > 0)
-}
-
-// knownAge is before any time of the clock of a cache.
-const knownAge = 1
-
 // evict notes that entry i is evicted now.
 func (t *tally) evict(i uint32, clock *clock.Clock, ages *histogram.AgeRecorder) {
 	if t.bornOf(i) > 0 {
