@@ -31,8 +31,6 @@ type Terms struct {
 // began at most age before. 0 and less mean that the value is loaded anew, by a load that began after the
 // call. A positive age needs the option Ages. No older value stands in, and no older error that Negative
 // keeps counts. A value that Restore has stored is older than any age.
-//
-//	user, err := users.TakeEntry(ctx, id, cache.Within(0), nil)
 func Within(age time.Duration) Terms { return Terms{bounded: true, age: max(age, 0)} }
 
 // TakeEntry is [Cache.TakeWith] on terms of this call, and returns how fresh the value is. If fetch is nil,
