@@ -6,6 +6,8 @@ package cache
 import (
 	"context"
 	"slices"
+
+	"github.com/pinwheel-cache/pinwheel/cache/internal/clock"
 )
 
 // A duty is what a caller that missed is to do about a key. The second look decides it, under the lock
@@ -278,4 +280,24 @@ func (at *look[K, V]) beginFor(a *assignment[K, V], who *caller, first *load[K, 
 		return
 	}
 	a.value, a.found = at.answer(who), true
+}
+
+// keepFor makes the result of l be stored, if the caller asks for that. l may be nil.
+func (l *load[K, V]) keepFor(who *caller) {
+	if l != nil && !who.storesNothing() {
+		l.keep()
+	}
+}
+
+// tell tells the caller how fresh the value is that the load has brought.
+func (l *load[K, V]) tell(who *caller) {
+	if who.on == nil {
+		return
+	}
+	who.on.answered = l.unkept && (l.Gone || l.keepErr > 0 && !l.pause)
+	f := freshness{l.deadline, l.due, clock.MomentOf(l.began)}
+	if f.deadline == 0 {
+		f.due = clock.Never
+	}
+	who.tell(f)
 }

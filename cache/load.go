@@ -6,7 +6,6 @@ package cache
 import (
 	"time"
 
-	"github.com/pinwheel-cache/pinwheel/cache/internal/clock"
 	"github.com/pinwheel-cache/pinwheel/cache/internal/flight"
 )
 
@@ -134,25 +133,11 @@ func (l *load[K, V]) publish() {
 	}
 }
 
-// keepFor makes the result be stored, if the caller asks for that.
-func (l *load[K, V]) keepFor(who *caller) {
-	if l != nil && !who.storesNothing() {
-		l.unkept = false
-	}
-}
+// keep makes the result be stored, though the caller that began the load asked for the contrary.
+func (l *load[K, V]) keep() { l.unkept = false }
 
-// tell tells the caller how fresh the value is that the load has brought.
-func (l *load[K, V]) tell(who *caller) {
-	if who.on == nil {
-		return
-	}
-	who.on.answered = l.unkept && (l.Gone || l.keepErr > 0 && !l.pause)
-	f := freshness{l.deadline, l.due, clock.MomentOf(l.began)}
-	if f.deadline == 0 {
-		f.due = clock.Never
-	}
-	who.tell(f)
-}
+// isKept reports whether the result is to be stored.
+func (l *load[K, V]) isKept() bool { return !l.unkept }
 
 // fail makes err, which says nothing about a single key, the result of l and of all other
 // loads of its batch.

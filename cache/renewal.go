@@ -60,7 +60,7 @@ func (at *look[K, V]) beginDue(ctx context.Context, ended bool, first *load[K, V
 	l := at.current()
 	switch {
 	case l != nil && l.renewal:
-		l.unkept = false
+		l.keep()
 	case ended:
 		at.lives.dueNow(at.slot, &at.common.time)
 	case l == nil:
@@ -91,7 +91,7 @@ func (at *look[K, V]) beginRenewal(ctx context.Context, first *load[K, V]) *load
 // renew makes l, which is about to begin, a renewal of the entry.
 func (at *look[K, V]) renew(l *load[K, V]) {
 	l.replaces(at.entries[at.slot].value)
-	if l.tries = -1; !l.unkept { // others renew a value while it is loaded for a caller that stores nothing
+	if l.tries = -1; l.isKept() { // others renew a value while it is loaded for a caller that stores nothing
 		l.tries = at.lives.renew(at.slot, &at.common.time)
 	}
 }
