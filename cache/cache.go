@@ -4,7 +4,6 @@ package cache
 
 import (
 	"cmp"
-	"sync"
 	"sync/atomic"
 	"weak"
 
@@ -19,7 +18,7 @@ import (
 type Cache[K comparable, V any] struct {
 	common common[K, V]
 
-	resizing  sync.Mutex  // held by Resize: two at a time could give shards different limits
+	ceiling   *ceiling    // apart, as a Cache with all else fills a block of the allocator
 	recording atomic.Bool // Record runs; a second one is refused
 	gate      gate
 
@@ -33,7 +32,8 @@ type Cache[K comparable, V any] struct {
 // New returns an empty cache. An error wraps [ErrArgument] and says everything that is
 // wrong with the options.
 //
-// A cache has goroutines only while entries expire, and while loads or calls of OnRemove run.
+// A cache has goroutines only while entries expire, while loads or calls of OnRemove run, and while
+// Elastic changes the limit.
 // The garbage collector frees a cache that nobody refers to, whether or not it was closed. It
 // frees one with OnRemove only after OnRemove was called for all entries with a deadline.
 //
@@ -45,6 +45,9 @@ func New[K comparable, V any](o Options[K, V]) (*Cache[K, V], error) {
 	}
 	c := build(o)
 	c.register(o)
+	if o.Elastic {
+		makeElastic(c)
+	}
 	return c, nil
 }
 
@@ -68,6 +71,7 @@ func build[K comparable, V any](o Options[K, V]) *Cache[K, V] {
 		}
 	}, hold)
 	m.size.init(o)
+	c.ceiling = &ceiling{most: m.size.budget.max.Load()}
 	m.loads.init(cmp.Or(o.Name, "cache"), o.Timeout, o.MaxLoads)
 	if o.Negative != nil {
 		m.loads.negative, m.negatives = o.Negative, newKeptErrors(o.Limit, o.Jitter)

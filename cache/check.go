@@ -63,6 +63,9 @@ func (o *Options[K, V]) checkLimits(m *mistakes) {
 	if o.Policy > Adaptive {
 		m.add("Policy is %d: want LRU (%d) or Adaptive (%d)", o.Policy, LRU, Adaptive)
 	}
+	if o.Elastic && o.Limit == 0 && o.MaxWeight == 0 {
+		m.add("Elastic is set without a limit: want Limit or MaxWeight, the most that the cache may have")
+	}
 	if o.WhatIf && o.Limit == 0 {
 		m.add("WhatIf is set without Limit: want a Limit, to estimate half and double of it")
 	}

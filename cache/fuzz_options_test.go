@@ -114,6 +114,7 @@ func wrongFields(o *cache.Options[byte, int]) (wrong []string) {
 		{"Weigh", o.MaxWeight == 0 && o.Weigh != nil},
 		{"both", o.MaxWeight > 0 && o.Limit > 0},
 		{"Policy", o.Policy > cache.Adaptive},
+		{"Elastic", o.Elastic && o.Limit == 0 && o.MaxWeight == 0},
 		{"WhatIf", o.WhatIf && o.Limit == 0},
 		{"Expire", tooShort(o.Expire)},
 		{"Idle", tooShort(o.Idle)},

@@ -2,7 +2,16 @@
 
 package cache
 
-import "math"
+import (
+	"math"
+	"sync"
+)
+
+// A ceiling is the limit that the program has set, in entries or in weight, or 0. With Elastic the limit may be lower.
+type ceiling struct {
+	resizing sync.Mutex // held by Resize: two at a time could give shards different limits
+	most     uint64     // guarded by resizing
+}
 
 // Resize changes the limit of the cache to limit entries, or to none if limit
 // is 0. If there are more entries than that, it evicts the surplus before it
@@ -18,10 +27,7 @@ func (c *Cache[K, V]) Resize(limit int) error {
 	if limit < 0 || limit > math.MaxInt32 {
 		return wrongArgument("Resize(%d): want a limit from 1 to %d, or 0 for none", limit, math.MaxInt32)
 	}
-	c.setLimit(limit)
-	if limit > 0 {
-		c.evictSurplus()
-	}
+	c.setMost(uint64(limit))
 	return nil
 }
 
@@ -35,9 +41,7 @@ func (c *Cache[K, V]) ResizeWeight(maxWeight uint64) error {
 	if maxWeight == 0 {
 		return wrongArgument("ResizeWeight(0): want at least 1")
 	}
-	c.common.size.budget.max.Store(maxWeight)
-	c.common.growOn()
-	c.evictSurplus()
+	c.setMost(maxWeight)
 	return nil
 }
 
@@ -49,22 +53,37 @@ func (c *Cache[K, V]) Limit() (entries int, weight uint64) {
 	return int(c.common.size.limit.Load()), 0
 }
 
-// setLimit sets the limit of the cache and of its shards, but evicts nothing.
-func (c *Cache[K, V]) setLimit(limit int) {
-	c.resizing.Lock()
-	defer c.resizing.Unlock()
+// setMost changes the limit for good, and evicts the surplus.
+func (c *Cache[K, V]) setMost(limit uint64) {
+	c.ceiling.resizing.Lock()
+	c.ceiling.most = limit
+	c.limitTo(limit)
+	c.ceiling.resizing.Unlock()
+	if limit > 0 {
+		c.evictSurplus()
+	}
+}
+
+// limitTo sets the limit of the cache, in entries or in weight, and of its shards, but evicts nothing. resizing
+// must be held.
+func (c *Cache[K, V]) limitTo(limit uint64) {
+	if c.common.size.weigh != nil {
+		c.common.size.budget.max.Store(limit)
+		c.common.growOn()
+		return
+	}
 	if limit == 0 {
 		c.common.size.limit.Store(0) // first: from now on budget.used is not the number of entries
 	} else {
-		c.common.size.budget.max.Store(uint64(limit))
+		c.common.size.budget.max.Store(limit)
 	}
 	for s := range c.common.all() {
 		s.setLimited(limit > 0)
 	}
 	c.common.size.limit.Store(int64(limit))
 	c.common.growOn()
-	c.common.watch.Load().resized(limit)
-	c.common.resizeNegatives(limit)
+	c.common.watch.Load().resized(int(limit))
+	c.common.resizeNegatives(int(limit))
 }
 
 // evictSurplus evicts entries of all shards, at most perHold in one hold of a lock, until the budget is
