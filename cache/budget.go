@@ -8,7 +8,7 @@ import (
 )
 
 // A budget limits what the entries of all shards weigh together. In a cache with a
-// Limit every entry weighs 1. There is one budget for the whole cache and not a part
+// Limit every entry weighs 1; one with both limits has a second budget, in which it does. There is one budget for the whole cache and not a part
 // for each shard, so that the limit is exact however keys spread, and a value may weigh
 // as much as the cache may hold.
 //
@@ -36,6 +36,12 @@ func (b *budget) reserve(n uint64) bool {
 			return true
 		}
 	}
+}
+
+// left returns how much may still be reserved.
+func (b *budget) left() uint64 {
+	used, limit := b.used.Load(), b.max.Load()
+	return limit - min(used, limit)
 }
 
 // full reports whether nothing is left.

@@ -117,6 +117,9 @@ func (c *Cache[K, V]) Len() int {
 			return int(n)
 		}
 	}
+	if b := c.common.size.counts; b != nil {
+		return int(b.used.Load())
+	}
 	n := 0
 	for s := range c.common.all() {
 		r := s.lock.RLock()

@@ -57,17 +57,14 @@ func (o *Options[K, V]) checkLimits(m *mistakes) {
 	if o.MaxWeight == 0 && o.Weigh != nil {
 		m.add("Weigh is set without MaxWeight: want MaxWeight too, the greatest total weight")
 	}
-	if o.MaxWeight > 0 && o.Limit > 0 {
-		m.add("both Limit (%d) and MaxWeight (%d) are set: want one of them", o.Limit, o.MaxWeight)
-	}
 	if o.Policy > Adaptive {
 		m.add("Policy is %d: want LRU (%d) or Adaptive (%d)", o.Policy, LRU, Adaptive)
 	}
 	if o.Elastic && o.Limit == 0 && o.MaxWeight == 0 {
 		m.add("Elastic is set without a limit: want Limit or MaxWeight, the most that the cache may have")
 	}
-	if o.WhatIf && o.Limit == 0 {
-		m.add("WhatIf is set without Limit: want a Limit, to estimate half and double of it")
+	if o.WhatIf && (o.Limit == 0 || o.MaxWeight > 0) {
+		m.add("WhatIf is set without Limit, or with MaxWeight: want a Limit alone, to estimate half and double of it")
 	}
 }
 

@@ -122,8 +122,8 @@ func (t *timing) wakeAt(visit int64) int64 {
 	if visit == noTick {
 		return noTick
 	}
-	now, lead := t.clock.Now()/int64(t.tick), t.lead.Load()/int64(t.tick)
-	if early := visit - clock.HorizonAhead/int64(t.tick) - 2 - lead; early > now {
+	now, lead := t.clock.Now()/int64(t.clock.PerTick), t.lead.Load()/int64(t.clock.PerTick)
+	if early := visit - clock.HorizonAhead/int64(t.clock.PerTick) - 2 - lead; early > now {
 		return early
 	}
 	if lead == 0 {
@@ -140,7 +140,7 @@ func (t *timing) setTimer(tick int64) {
 		d.timer.Stop()
 		return
 	}
-	at := tick * int64(t.tick)
+	at := tick * int64(t.clock.PerTick)
 	t.clock.SetHorizon(at)
 	wait := time.Duration(at - t.clock.Now())
 	if d.timer == nil {
@@ -172,7 +172,7 @@ func (t *timing) endTick(next int64) {
 }
 
 // nextTick returns the first tick after now.
-func (t *timing) nextTick() int64 { return t.clock.Now()/int64(t.tick) + 1 }
+func (t *timing) nextTick() int64 { return t.clock.Now()/int64(t.clock.PerTick) + 1 }
 
 // stopDriver prevents further ticks. One may still be running.
 func (t *timing) stopDriver() {

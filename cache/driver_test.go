@@ -44,7 +44,7 @@ func TestDriverSleepsUntilAnEntryExpires(t *testing.T) {
 				if _, ok := c.Peek(1); ok {
 					t.Errorf("%s: there at its time", name)
 				}
-				time.Sleep(c.common.time.tick)
+				time.Sleep(c.common.time.clock.PerTick)
 				synctest.Wait()
 				if c.Len() != 0 {
 					t.Errorf("%s: not removed a tick later", name)
@@ -69,7 +69,7 @@ func TestSetWhileShardsAreVisited(t *testing.T) {
 		next := c.expire()
 		c.SetWithExpire(1, 1, time.Second)
 		c.common.time.endTick(next)
-		time.Sleep(time.Second + c.common.time.tick)
+		time.Sleep(time.Second + c.common.time.clock.PerTick)
 		synctest.Wait()
 		if c.Len() != 0 {
 			t.Error("the driver sleeps on")
@@ -161,7 +161,7 @@ func TestABusyTickEnds(t *testing.T) {
 			for k := range 2 * clock.ReadingsPerTick {
 				c.Set(k, k)
 			}
-			time.Sleep(10*c.common.time.tick + c.common.time.tick/2)
+			time.Sleep(10*c.common.time.clock.PerTick + c.common.time.clock.PerTick/2)
 			c.Set(-1, 0)
 			if lives := time.Duration(c.deadlineOf(-1) - c.realTime()); lives != ttl {
 				t.Fatalf("a TTL of %v, want %v", lives, ttl)

@@ -89,7 +89,7 @@ func (s *shard[K, V]) evict() bool {
 // settle must follow.
 func (s *shard[K, V]) evictSurplus(n int) (reported bool) {
 	s.lock.Lock()
-	for ; n > 0 && s.common.size.budget.surplus() > 0 && s.evict(); n-- {
+	for ; n > 0 && s.common.size.surplus() > 0 && s.evict(); n-- {
 	}
 	s.maybeShrink()
 	return s.unlock()

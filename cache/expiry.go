@@ -14,7 +14,7 @@ import (
 // expired. It returns done when no task is left to visit.
 func (s *shard[K, V]) expireSome() (done, reported bool) {
 	now := s.common.time.clock.Now()
-	tick := now / int64(s.common.time.tick)
+	tick := now / int64(s.common.time.clock.PerTick)
 	s.lock.Lock()
 	if s.split || !s.lives.any() {
 		s.lock.Unlock()
@@ -95,7 +95,7 @@ func (c *Cache[K, V]) expire() (next int64) {
 // more to do now.
 func (c *Cache[K, V]) expireIn(t *table[K, V]) (next int64, busy bool) {
 	next = noTick
-	now := c.common.time.clock.Now() / int64(c.common.time.tick)
+	now := c.common.time.clock.Now() / int64(c.common.time.clock.PerTick)
 	for i := range t.shards {
 		s := &t.shards[i]
 		if s.lives.next() <= now {

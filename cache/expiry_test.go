@@ -74,7 +74,7 @@ func TestMarksDoNotHoldUpExpiry(t *testing.T) {
 			}
 			done, _ = s.expireSome()
 		}
-		if c.Len() != n-1 || s.lives.earlier == nil || s.lives.nextVisit.Load() != c.common.time.clock.Now()/int64(c.common.time.tick)+1 {
+		if c.Len() != n-1 || s.lives.earlier == nil || s.lives.nextVisit.Load() != c.common.time.clock.Now()/int64(c.common.time.clock.PerTick)+1 {
 			t.Errorf("%d entries, want %d; earlier is %v, the next visit %d", c.Len(), n-1, s.lives.earlier, s.lives.nextVisit.Load())
 		}
 		c.Clear()
@@ -86,25 +86,25 @@ func TestMarksDoNotHoldUpExpiry(t *testing.T) {
 func TestTouchOfAReader(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := Must(Options[int, int]{Limit: 10})
-		c.SetWithExpire(1, 1, 20*c.common.time.tick)
+		c.SetWithExpire(1, 1, 20*c.common.time.clock.PerTick)
 		h := c.common.hasher.Hash(1)
 		for _, step := range []struct {
 			ticks time.Duration
 			done  bool
 		}{{50, true}, {20, true}, {30, true}, {19, false}, {0, false}} {
-			l, found, done := c.common.touch(h, 1, step.ticks*c.common.time.tick)
+			l, found, done := c.common.touch(h, 1, step.ticks*c.common.time.clock.PerTick)
 			if !found || done != step.done {
 				t.Errorf("to %d ticks: found is %v, done %v, want %v", step.ticks, found, done, step.done)
 			} else if done && c.deadlineOf(1) != l.deadline {
 				t.Errorf("to %d ticks: the deadline is %d, want %d", step.ticks, c.deadlineOf(1), l.deadline)
 			}
 		}
-		c.SetWithExpire(2, 2, 100*c.common.time.tick)
-		c.Touch(2, 10*c.common.time.tick) // locks for writing, so that the others of this tick need not
-		if _, _, done := c.common.touch(h, 1, 5*c.common.time.tick); !done {
+		c.SetWithExpire(2, 2, 100*c.common.time.clock.PerTick)
+		c.Touch(2, 10*c.common.time.clock.PerTick) // locks for writing, so that the others of this tick need not
+		if _, _, done := c.common.touch(h, 1, 5*c.common.time.clock.PerTick); !done {
 			t.Error("to 5 ticks, after another such: not done")
 		}
-		time.Sleep(5 * c.common.time.tick)
+		time.Sleep(5 * c.common.time.clock.PerTick)
 		synctest.Wait()
 		if c.Len() != 1 {
 			t.Error("what a reader brought forward was not removed in time")

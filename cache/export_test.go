@@ -35,7 +35,7 @@ func (c *Cache[K, V]) Pinned() (pinned bool) {
 func (c *Cache[K, V]) Check() error        { return c.check() }
 func (c *Cache[K, V]) SetShards(n int)     { c.setShards(n) }
 func (c *Cache[K, V]) SplitInto(n int)     { c.splitInto(n) }
-func (c *Cache[K, V]) Tick() time.Duration { return c.common.time.tick }
+func (c *Cache[K, V]) Tick() time.Duration { return c.common.time.clock.PerTick }
 
 func SourceOf[K comparable, V any](w weak.Pointer[Cache[K, V]]) sources.Cache[stats.Snapshot] {
 	return sourceOf(w)

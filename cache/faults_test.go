@@ -15,7 +15,7 @@ func jump[K comparable, V any](c *Cache[K, V], by time.Duration) {
 	c.common.time.driver.mu.Lock()
 	defer c.common.time.driver.mu.Unlock()
 	if c.common.time.driver.timer != nil { // it goes by another clock here
-		c.common.time.driver.timer.Reset(max(time.Duration(c.common.time.driver.wakeTick*int64(c.common.time.tick)-c.realTime()), c.common.time.untilTick(c.realTime())))
+		c.common.time.driver.timer.Reset(max(time.Duration(c.common.time.driver.wakeTick*int64(c.common.time.clock.PerTick)-c.realTime()), c.common.time.untilTick(c.realTime())))
 	}
 }
 
@@ -55,19 +55,19 @@ func clockJumps(t *testing.T, by time.Duration) {
 			t.Errorf("an entry with a TTL of %v: found is %t after a jump by %v", ends(i), found, by)
 		}
 	}
-	time.Sleep(c.common.time.tick) // the first tick
+	time.Sleep(c.common.time.clock.PerTick) // the first tick
 	synctest.Wait()
 	for i := range n {
 		_, found := c.Get(i)
-		if expired := ends(i) <= by+c.common.time.tick; found == expired {
+		if expired := ends(i) <= by+c.common.time.clock.PerTick; found == expired {
 			t.Errorf("an entry with a TTL of %v: found is %t a tick after a jump by %v", ends(i), found, by)
 		}
-		if cause, expired := removed[i], ends(i) <= by; expired != (cause == Expired) && ends(i) > by+c.common.time.tick {
+		if cause, expired := removed[i], ends(i) <= by; expired != (cause == Expired) && ends(i) > by+c.common.time.clock.PerTick {
 			t.Errorf("an entry with a TTL of %v: reported as %v after a jump by %v", ends(i), cause, by)
 		}
 	}
 	jump(c, by)
-	time.Sleep(2 * c.common.time.tick)
+	time.Sleep(2 * c.common.time.clock.PerTick)
 	synctest.Wait()
 	if len(removed) != n || c.Len() != 0 {
 		t.Errorf("%d entries reported, %d left, of %d", len(removed), c.Len(), n)

@@ -17,7 +17,7 @@ import (
 func (c *Cache[K, V]) check() error {
 	c.common.time.driver.working.Lock()
 	defer c.common.time.driver.working.Unlock()
-	used := uint64(0)
+	used, entries := uint64(0), uint64(0)
 	for t := c.common.table.Load(); t != nil; t = t.larger.Load() {
 		for i := range t.shards {
 			s := &t.shards[i]
@@ -25,6 +25,9 @@ func (c *Cache[K, V]) check() error {
 				return fmt.Errorf("shard %d of %d: %w", i, len(t.shards), err)
 			}
 			used += s.used()
+			if !s.split {
+				entries += uint64(s.slots.len)
+			}
 		}
 	}
 	if got := c.common.size.budget.used.Load(); got != used {
@@ -32,6 +35,9 @@ func (c *Cache[K, V]) check() error {
 	}
 	if limit := c.common.size.budget.max.Load(); limit > 0 && used > limit {
 		return fmt.Errorf("%d of %d in use", used, limit)
+	}
+	if b := c.common.size.counts; b != nil && (b.used.Load() != entries || entries > b.max.Load()) {
+		return fmt.Errorf("%d entries of %d are counted, want %d", b.used.Load(), b.max.Load(), entries)
 	}
 	return nil
 }

@@ -15,17 +15,23 @@ type ceiling struct {
 
 // Resize changes the limit of the cache to limit entries, or to none if limit
 // is 0. If there are more entries than that, it evicts the surplus before it
-// returns. For a negative limit, and for a cache that has a MaxWeight, which is for
+// returns. For a negative limit, and for a cache that has a MaxWeight and no Limit, which is for
 // ResizeWeight, it returns an error that wraps [ErrArgument].
 //
 // With a larger limit, the next writes give the cache as many shards as it needs. With a smaller
 // limit the cache keeps its shards.
 func (c *Cache[K, V]) Resize(limit int) error {
-	if c.common.size.weigh != nil {
-		return wrongArgument("Resize(%d) of a cache with MaxWeight: want ResizeWeight", limit)
+	b := c.common.size.counts
+	if c.common.size.weigh != nil && b == nil {
+		return wrongArgument("Resize(%d) of a cache with MaxWeight and no Limit: want ResizeWeight", limit)
 	}
 	if limit < 0 || limit > math.MaxInt32 {
 		return wrongArgument("Resize(%d): want a limit from 1 to %d, or 0 for none", limit, math.MaxInt32)
+	}
+	if b != nil {
+		b.max.Store(countOf(limit))
+		c.evictSurplus()
+		return nil
 	}
 	c.setMost(uint64(limit))
 	return nil
@@ -47,10 +53,24 @@ func (c *Cache[K, V]) ResizeWeight(maxWeight uint64) error {
 
 // Limit returns the limit in entries, and that in weight. 0 means that there is none.
 func (c *Cache[K, V]) Limit() (entries int, weight uint64) {
-	if c.common.size.weigh != nil {
-		return 0, c.common.size.budget.max.Load()
+	if c.common.size.weigh == nil {
+		return int(c.common.size.limit.Load()), 0
 	}
-	return int(c.common.size.limit.Load()), 0
+	if b := c.common.size.counts; b != nil && b.max.Load() < noCount {
+		entries = int(b.max.Load())
+	}
+	return entries, c.common.size.budget.max.Load()
+}
+
+// noCount is the most entries of a cache with both limits after Resize(0).
+const noCount = math.MaxUint64
+
+// countOf returns the most entries of a cache with both limits, for an argument of Resize.
+func countOf(limit int) uint64 {
+	if limit == 0 {
+		return noCount
+	}
+	return uint64(limit)
 }
 
 // setMost changes the limit for good, and evicts the surplus.
@@ -89,7 +109,7 @@ func (c *Cache[K, V]) limitTo(limit uint64) {
 // evictSurplus evicts entries of all shards, at most perHold in one hold of a lock, until the budget is
 // no longer exceeded.
 func (c *Cache[K, V]) evictSurplus() {
-	for surplus := c.common.size.budget.surplus(); surplus > 0; surplus = c.common.size.budget.surplus() {
+	for surplus := c.common.size.surplus(); surplus > 0; surplus = c.common.size.surplus() {
 		each := int(min(surplus/uint64(len(c.common.table.Load().shards))+1, perHold))
 		for s := range c.common.all() {
 			c.common.observers.settle(s.evictSurplus(each))

@@ -104,14 +104,14 @@ func (l *lives) end(i uint32, d *clock.Deadline, grace time.Duration) int64 {
 // visitsBy reports whether the ring visits the task of entry i in time for a deadline.
 func (l *lives) visitsBy(i uint32, deadline int64, t *timing) bool {
 	tick, ok := l.ring.Visit(i)
-	return ok && (tick-1)*int64(t.tick) < deadline // as tick <= tickAt(deadline), but faster
+	return ok && (tick-1)*int64(t.clock.PerTick) < deadline // as tick <= tickAt(deadline), but faster
 }
 
 // setTask makes the ring visit entry i at a tick. makeTasks must have been called.
 func (l *lives) setTask(i uint32, tick int64, t *timing) {
 	// The driver advances a ring only when there is something to visit. Without this a task that
 	// is due soon would go to the overflow level.
-	if now, length := t.clock.Coarse(), int64(t.tick); now-l.ring.Now()*length >= length {
+	if now, length := t.clock.Coarse(), int64(t.clock.PerTick); now-l.ring.Now()*length >= length {
 		l.ring.Advance(now/length, 0, nil)
 	}
 	l.visitBy(l.ring.Set(i, tick), t)
@@ -156,7 +156,7 @@ func (l *lives) behind(now int64, t *timing) bool {
 		return false
 	}
 	next, ok := l.ring.NextVisit()
-	return ok && next+2 <= now/int64(t.tick)
+	return ok && next+2 <= now/int64(t.clock.PerTick)
 }
 
 // anchor notes whether some entry waits to expire.

@@ -123,7 +123,7 @@ func (m *modelCache) actions() map[string]func(*rapid.T) {
 		}
 		return k
 	})
-	ttl := modelTTLs(m.common.time.tick)
+	ttl := modelTTLs(m.common.time.clock.PerTick)
 	orNegative := rapid.OneOf(ttl, ttl, rapid.Just(time.Duration(-1)))
 	ofOneKey := rapid.SampledFrom([]string{"Set", "SetWithExpire", "Get", "Peek", "Touch", "Del", "GetAndDel", "Swap", "GetOrSet",
 		"GetOrSetWithExpire", "Take", "TakeWith", "Base.Take", "TakeMany", "Fetch", "FetchMany", "Refresh", "TakeEntry", "Compute", "ComputeWithExpire", "ComputeEntry"})
@@ -679,7 +679,7 @@ func (m *modelCache) settle(t *rapid.T, events []removal, key int, cause Cause) 
 		switch end, _ := m.end(had); {
 		case m.expiredAt(had, e.at) != (e.Cause == Expired):
 			t.Fatalf("%+v: expired is %v", e, m.expiredAt(had, e.at))
-		case e.Cause == Expired && e.at.Sub(end) >= m.common.time.tick:
+		case e.Cause == Expired && e.at.Sub(end) >= m.common.time.clock.PerTick:
 			t.Fatalf("%+v: the end was at %v", e, end)
 		case e.Cause == Expired:
 		case e.Cause == Evicted && (m.options.Limit > 0 || m.options.Weigh != nil):
@@ -694,7 +694,7 @@ func (m *modelCache) settle(t *rapid.T, events []removal, key int, cause Cause) 
 // checkAll compares the whole contents.
 func (m *modelCache) checkAll(t *rapid.T) {
 	if min(m.common.time.clock.Stores.Left(), m.common.time.clock.Idleness.Left()) < clock.ReadingsPerTick/2 {
-		time.Sleep(m.common.time.tick) // a deadline of a busy cache may be early
+		time.Sleep(m.common.time.clock.PerTick) // a deadline of a busy cache may be early
 	}
 	m.settleEvents(t, -1, Expired)
 	if err := m.check(); err != nil {
@@ -711,7 +711,7 @@ func (m *modelCache) checkAll(t *rapid.T) {
 			if found != all[k] || !ok || found.Key != k || found.Value != e.value || found.TTL != m.left(e) || found.Due || found.InGrace {
 				t.Fatalf("Entry = %+v, %v, and Entries %+v; want %d with %v left", found, ok, all[k], e.value, m.left(e))
 			}
-		} else if end, _ := m.end(e); time.Since(end) >= m.common.time.tick { // fake time
+		} else if end, _ := m.end(e); time.Since(end) >= m.common.time.clock.PerTick { // fake time
 			t.Fatalf("%d expired at %v and is still there, at %v", k, end, time.Now())
 		}
 	}

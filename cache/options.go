@@ -43,7 +43,7 @@ type Options[K comparable, V any] struct {
 	// apply to Idle.
 	Jitter float64
 
-	// MaxWeight is the most that all entries may weigh together. It needs Weigh, and replaces
+	// MaxWeight is the most that all entries may weigh together. It needs Weigh, and may be set beside
 	// Limit; 0 means that entries have no weight. A heavier value is removed at once, as Evicted.
 	// A value nearly as heavy drives most others out. So MaxWeight should be much more than the
 	// weight of a single value, as it usually is with sizes in bytes.
@@ -165,7 +165,7 @@ type Options[K comparable, V any] struct {
 	Ages bool
 
 	// WhatIf estimates the hit ratio at half the limit, at double, and by the other Policy. It
-	// needs a Limit. Its sample has one key in Limit/1024, or all keys of a smaller cache, and
+	// needs a Limit, and no MaxWeight. Its sample has one key in Limit/1024, or all keys of a smaller cache, and
 	// takes about 130 KB. A get or set of a key in the sample takes about a hundred nanoseconds
 	// more, a get of another key 3 to 15, and a Set of another key that has a value 30.
 	WhatIf bool

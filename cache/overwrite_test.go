@@ -51,7 +51,7 @@ func (m *plainModel) actions() map[string]func(*rapid.T) {
 			for k := from; k < simpleKeys; k++ {
 				m.set(k, d)
 			}
-			time.Sleep(m.common.time.tick) // another fill would use up the exact readings
+			time.Sleep(m.common.time.clock.PerTick) // another fill would use up the exact readings
 			synctest.Wait()
 		},
 		"drain": func(t *rapid.T) {
@@ -84,7 +84,7 @@ func (m *plainModel) actions() map[string]func(*rapid.T) {
 				e, ok := m.entries[k]
 				if ok && !e.deadline.IsZero() && !time.Now().Before(e.deadline) {
 					ok = false
-					if time.Since(e.deadline) < m.common.time.tick { // fake time
+					if time.Since(e.deadline) < m.common.time.clock.PerTick { // fake time
 						late++
 					} else {
 						delete(m.entries, k)

@@ -46,6 +46,9 @@ func (s *shard[K, V]) detach(i uint32, h uint64, cause Cause) (weight uint64) {
 	e := &s.entries[i]
 	e.key, e.value = key, value // the slot must not keep them alive
 	s.slots.release(i, &e.deadline)
+	if b := s.common.size.counts; b != nil {
+		b.release(1)
+	}
 	return weight
 }
 

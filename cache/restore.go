@@ -116,7 +116,11 @@ func (r *restoration[K, V]) add(e restored[K, V]) {
 
 // fit leaves out the coldest entries until there is room for the others.
 func (r *restoration[K, V]) fit(room uint64) {
-	for r.weight > room {
+	entries := uint64(math.MaxUint64)
+	if b := r.cache.common.size.counts; b != nil {
+		entries = b.left()
+	}
+	for r.weight > room || uint64(len(r.waits)) > entries {
 		r.weight -= uint64(r.waits[0].Weight)
 		r.waits[0] = restored[K, V]{} // keep no value alive
 		r.waits = r.waits[1:]
@@ -165,6 +169,9 @@ func (u *update[K, V]) restore(s *shard[K, V], marks uint8) (stored bool) {
 		return false
 	case (s.limited || s.common.size.weigh != nil) && !s.common.size.budget.reserve(uint64(u.weight)):
 		return false
+	case s.common.size.counts != nil && !s.common.size.counts.reserve(1):
+		s.common.size.budget.release(uint64(u.weight))
+		return false
 	}
 	if found {
 		s.remove(i, u.hash, Expired)
@@ -184,8 +191,7 @@ func (c *Cache[K, V]) roomLeft() uint64 {
 	if c.common.size.weigh == nil && c.common.size.limit.Load() == 0 {
 		return math.MaxUint64
 	}
-	most := c.common.size.budget.max.Load()
-	return most - min(most, c.common.size.budget.used.Load())
+	return c.common.size.budget.left()
 }
 
 // has reports whether a key has a value, which may be in Grace, or a kept error.

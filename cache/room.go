@@ -47,6 +47,27 @@ func (u *update[K, V]) reserve(s *shard[K, V], i uint32, found bool) (missing ui
 	return need - u.reserved
 }
 
+// reserveEntry is reserve for an entry of a cache with both limits, when the weight has been reserved. If the
+// shard has nothing to evict, it returns false: the weight stays reserved for u, but not the entry,
+// for which another caller may wait that makes room.
+func (u *update[K, V]) reserveEntry(s *shard[K, V]) bool {
+	b := s.common.size.counts
+	if b == nil {
+		return true
+	}
+	freed := uint64(0)
+	for evicted := 0; !b.reserve(1); evicted++ {
+		i, h, cause, ok := s.victim()
+		if !ok || evicted == perHold {
+			u.reserved = uint64(u.weight) + freed
+			return false
+		}
+		freed += s.detach(i, h, cause)
+	}
+	s.common.size.budget.release(freed)
+	return true
+}
+
 // shouldBorrow reports whether another shard, with clearly more entries, should evict for a key with
 // hash h instead of s.
 //

@@ -35,13 +35,20 @@ type sizing[K comparable, V any] struct {
 	crowd  atomic.Int64      // shards needed for the entries, without a limit of entries
 	weigh  func(K, V) uint32 // nil if entries are counted
 	budget budget            // what the entries may weigh
+	counts *budget           // of a cache with both limits: how many entries there may be; else nil
 	policy Policy            // of eviction
 	traced bool              // keys or values have pointers, which the collector follows
 }
 
 func (z *sizing[K, V]) init(o Options[K, V]) {
-	z.limit.Store(int64(o.Limit))
-	z.budget.max.Store(max(o.MaxWeight, uint64(o.Limit)))
+	z.budget.max.Store(o.MaxWeight)
+	if o.MaxWeight == 0 {
+		z.limit.Store(int64(o.Limit))
+		z.budget.max.Store(uint64(o.Limit))
+	} else if o.Limit > 0 {
+		z.counts = new(budget)
+		z.counts.max.Store(uint64(o.Limit))
+	}
 	z.weigh, z.policy = o.Weigh, o.Policy
 	z.traced = hasPointers(reflect.TypeFor[K]()) || hasPointers(reflect.TypeFor[V]())
 }
@@ -73,6 +80,15 @@ func (z *sizing[K, V]) weightOf(key K, value V) uint32 {
 // tooHeavy reports whether a value with a weight cannot be stored at all.
 func (z *sizing[K, V]) tooHeavy(weight uint32) bool {
 	return z.weigh != nil && uint64(weight) > z.budget.max.Load()
+}
+
+// surplus returns what the budgets are overdrawn by, in weight or else in entries.
+func (z *sizing[K, V]) surplus() uint64 {
+	n := z.budget.surplus()
+	if n == 0 && z.counts != nil {
+		n = z.counts.surplus()
+	}
+	return n
 }
 
 // entriesPerShard returns the least part of the limit of a shard: the more processors, the

@@ -245,7 +245,7 @@ func TestTickWhileAShardIsDivided(t *testing.T) {
 		for k := range divideAt {
 			c.Set(k, k)
 		}
-		time.Sleep(3 * c.common.time.tick)
+		time.Sleep(3 * c.common.time.clock.PerTick)
 		var began, done atomic.Bool
 		var ticks sync.WaitGroup
 		ticks.Go(func() {

@@ -32,9 +32,9 @@ func (c *Cache[K, V]) Stats() stats.Snapshot {
 // counted returns the counts of the cache itself, without those of its owner.
 func (c *Cache[K, V]) counted() stats.Snapshot {
 	total := stats.Snapshot{
-		Limit: int(c.common.size.limit.Load()),
 		Loads: c.common.loads.stats(),
 	}
+	total.Limit, total.MaxWeight = c.Limit()
 	if c.common.negatives != nil {
 		total.Negatives = c.common.negatives.len()
 	}
@@ -51,7 +51,7 @@ func (c *Cache[K, V]) counted() stats.Snapshot {
 		total.Callbacks.Running, total.Callbacks.Oldest = c.common.observers.runner.Running()
 	}
 	if c.common.size.weigh != nil {
-		total.Weight, total.MaxWeight = c.common.size.budget.used.Load(), c.common.size.budget.max.Load()
+		total.Weight = c.common.size.budget.used.Load()
 	}
 	c.addShards(&total)
 	// Every value stored was removed or is an entry.

@@ -163,6 +163,9 @@ func (u *update[K, V]) putWeighed(s *shard[K, V], i uint32, found bool) (missing
 	if missing := u.reserve(s, i, found); missing > 0 {
 		return missing
 	}
+	if !found && !u.reserveEntry(s) {
+		return 1 // of weight, for which other shards evict an entry
+	}
 	if found {
 		u.replace(s, i)
 		s.turn.reweigh(i, u.weight)

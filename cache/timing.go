@@ -26,7 +26,6 @@ type timing struct {
 	clock       clock.Clock
 	driver      driver
 	expireAfter time.Duration // the TTL of a value that is stored without one, or ttlByValue
-	tick        time.Duration
 	short       time.Duration // a hundred ticks: a shorter TTL counts from the exact time
 	jitter      float64
 	refresh     float64
@@ -38,9 +37,8 @@ type timing struct {
 
 func (t *timing) init(expire, idle time.Duration, jitter float64) {
 	t.expireAfter, t.idle, t.jitter = expire, idle, jitter
-	t.tick = tickFor(expire, idle)
-	t.short = t.tick * ticksPerTTL
-	t.clock.Init(t.tick)
+	t.clock.Init(tickFor(expire, idle))
+	t.short = t.clock.PerTick * ticksPerTTL
 }
 
 // initRenewal sets the options of renewals.
@@ -190,7 +188,7 @@ func (t *timing) slack(ttl time.Duration) uint64 {
 	if shortest := float64(ttl) * (1 - t.jitter); shortest < float64(t.short) || !t.clock.Busy() {
 		return 0
 	}
-	return uint64(t.tick / 4)
+	return uint64(t.clock.PerTick / 4)
 }
 
 // jittered spreads a TTL by the jitter of the options.
@@ -205,13 +203,13 @@ func (t *timing) jittered(ttl time.Duration) time.Duration {
 // tickAt returns the first tick at or after a deadline: the wheel is never
 // early, and at most one tick late.
 func (t *timing) tickAt(deadline int64) int64 {
-	tick := int64(t.tick)
+	tick := int64(t.clock.PerTick)
 	return (deadline-1)/tick + 1
 }
 
 // untilTick returns the time from now to the next tick.
 func (t *timing) untilTick(now int64) time.Duration {
-	return t.tick - time.Duration(now)%t.tick
+	return t.clock.PerTick - time.Duration(now)%t.clock.PerTick
 }
 
 // until returns the time until a deadline that had not passed when the entry was looked at. So it

@@ -30,15 +30,15 @@ func TestBusyTicksKeepTTLs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const n, ttl = 3000, time.Hour
 		c := Must(Options[int, int]{Expire: ttl})
-		if c.common.time.tick != time.Second {
-			t.Fatalf("the tick is %v, not a second", c.common.time.tick)
+		if c.common.time.clock.PerTick != time.Second {
+			t.Fatalf("the tick is %v, not a second", c.common.time.clock.PerTick)
 		}
 		time.Sleep(time.Millisecond / 2) // so that nothing falls on a tick
 		early := 0
 		for k := range n {
 			c.Set(k, k)
 			lives := time.Duration(c.deadlineOf(k) - c.realTime())
-			if lives > ttl || lives < ttl-c.common.time.tick {
+			if lives > ttl || lives < ttl-c.common.time.clock.PerTick {
 				t.Fatalf("entry %d of %d lives for %v", k, n, lives)
 			}
 			if lives != ttl {
@@ -50,7 +50,7 @@ func TestBusyTicksKeepTTLs(t *testing.T) {
 			t.Errorf("only %d of %d lives are early: this test needs a busy tick", early, n)
 		}
 		// The same from outside: entry k was stored k milliseconds after the first.
-		time.Sleep(ttl - n*time.Millisecond - c.common.time.tick - 1)
+		time.Sleep(ttl - n*time.Millisecond - c.common.time.clock.PerTick - 1)
 		for k := range n + 1000 {
 			if _, ok := c.Peek(k); !ok && k < n {
 				t.Fatalf("entry %d is gone a tick before its time", k)
@@ -61,7 +61,7 @@ func TestBusyTicksKeepTTLs(t *testing.T) {
 			}
 			time.Sleep(time.Millisecond - 1)
 		}
-		time.Sleep(c.common.time.tick)
+		time.Sleep(c.common.time.clock.PerTick)
 		if got := c.Len(); got != 0 {
 			t.Errorf("%d entries are left", got)
 		}
@@ -83,15 +83,15 @@ func TestBusyTouchesKeepTTLs(t *testing.T) {
 					c.Set(k+1, k)
 				}
 			}
-			time.Sleep(c.common.time.tick / 128)
+			time.Sleep(c.common.time.clock.PerTick / 128)
 			if !c.Touch(0, ttl) {
 				t.Fatal("the entry is gone")
 			}
-			if lives := time.Duration(c.deadlineOf(0) - c.realTime()); lives > ttl || lives < ttl-2*c.common.time.tick {
+			if lives := time.Duration(c.deadlineOf(0) - c.realTime()); lives > ttl || lives < ttl-2*c.common.time.clock.PerTick {
 				t.Fatalf("the entry lives for %v", lives)
 			}
 		}
-		time.Sleep(ttl + c.common.time.tick)
+		time.Sleep(ttl + c.common.time.clock.PerTick)
 		if got := c.Len(); got != 0 {
 			t.Errorf("%d entries are left", got)
 		}
@@ -117,26 +117,26 @@ func TestShortTTLsAreExact(t *testing.T) {
 			c := Must(o)
 			for k := range n {
 				c.Set(-k-1, k) // uses up the exact readings
-				for _, ttl := range []time.Duration{1, time.Millisecond, c.common.time.tick, ticksPerTTL*c.common.time.tick - 1} {
+				for _, ttl := range []time.Duration{1, time.Millisecond, c.common.time.clock.PerTick, ticksPerTTL*c.common.time.clock.PerTick - 1} {
 					c.SetWithExpire(k, k, ttl)
 					check(t, c, k, ttl)
 					if !c.Touch(k, 2*ttl/3+1) {
 						t.Fatalf("%s: entry %d is gone", name, k)
 					}
 					check(t, c, k, 2*ttl/3+1)
-					c.Touch(k, 2*ttl/3+c.common.time.tick/8) // next to nothing counts too
-					check(t, c, k, 2*ttl/3+c.common.time.tick/8)
+					c.Touch(k, 2*ttl/3+c.common.time.clock.PerTick/8) // next to nothing counts too
+					check(t, c, k, 2*ttl/3+c.common.time.clock.PerTick/8)
 				}
-				time.Sleep(c.common.time.tick / n)
+				time.Sleep(c.common.time.clock.PerTick / n)
 			}
-			time.Sleep(ticksPerTTL * c.common.time.tick)
+			time.Sleep(ticksPerTTL * c.common.time.clock.PerTick)
 		})
 	}
 	synctest.Test(t, func(t *testing.T) {
 		c := Must(Options[int, int]{Idle: 500 * time.Millisecond})
 		c.Set(0, 0)
 		for range n {
-			time.Sleep(c.common.time.tick / n)
+			time.Sleep(c.common.time.clock.PerTick / n)
 			c.Get(0)
 			check(t, c, 0, c.common.time.idle)
 		}
@@ -155,7 +155,7 @@ func TestJitterInABusyTick(t *testing.T) {
 			for k := range clock.ReadingsPerTick + 1 {
 				c.Set(-k, k)
 			}
-			time.Sleep(c.common.time.tick - 2)
+			time.Sleep(c.common.time.clock.PerTick - 2)
 			c.Set(n, n)
 			if _, ok := c.Get(n); !ok {
 				t.Fatalf("Set %d was lost", n)
@@ -175,7 +175,7 @@ func TestAbsentKeysTakeNoReadings(t *testing.T) {
 			c.Touch(2, time.Hour)
 			c.Get(1)
 		}
-		time.Sleep(c.common.time.tick / 2)
+		time.Sleep(c.common.time.clock.PerTick / 2)
 		c.Set(3, 3)
 		if got := time.Duration(c.deadlineOf(3) - c.realTime()); got != 100*time.Second {
 			t.Errorf("a TTL of %v, want 100 s", got)

@@ -1,10 +1,13 @@
 package cache
 
 import (
+	"bytes"
 	"math/rand/v2"
 	"runtime"
 	"sync"
 	"testing"
+
+	"github.com/pinwheel-cache/pinwheel/cache/codec"
 )
 
 // byValue weighs a value as it says.
@@ -202,4 +205,99 @@ func TestAsHeavyAsTheCache(t *testing.T) {
 		}
 		wantWhole(t, c)
 	}
+}
+
+// TestBothLimits checks that a cache with a limit of entries and one of weight keeps to both, and changes both.
+func TestBothLimits(t *testing.T) {
+	for _, shards := range []int{1, 8} {
+		c := Must(Options[int, int]{Limit: 10, MaxWeight: 1000, Weigh: byValue})
+		c.setShards(shards)
+		fill := func(value, want int) {
+			t.Helper()
+			for k := range 100 {
+				if c.Set(k, value); c.Len() > 10 && want <= 10 {
+					t.Errorf("%d shards: %d entries", shards, c.Len())
+				}
+			}
+			if entries, _ := c.Limit(); c.Len() != want || entries != c.Stats().Limit || c.Stats().Weight != uint64(want*value) {
+				t.Errorf("%d shards, values of %d: %d entries that weigh %d, limit %d; want %d", shards, value, c.Len(), c.Stats().Weight, entries, want)
+			}
+			wantWhole(t, c)
+		}
+		fill(1, 10)
+		fill(400, 2)
+		fill(5, 10)
+		if err := c.Resize(4); err != nil || c.Len() != 4 {
+			t.Errorf("Resize: %v, %d entries", err, c.Len())
+		}
+		fill(1, 4)
+		if err := c.Resize(0); err != nil {
+			t.Error(err)
+		}
+		fill(1, 100)
+		if err := c.ResizeWeight(50); err != nil || c.Len() != 50 {
+			t.Errorf("ResizeWeight: %v, %d entries", err, c.Len())
+		}
+		if err := c.Resize(10); err != nil || c.Len() != 10 {
+			t.Errorf("Resize after that: %v, %d entries", err, c.Len())
+		}
+		c.Clear()
+		wantWhole(t, c)
+		fill(2, 10)
+		mustClose(t, c)
+	}
+}
+
+// TestBothLimitsAtOnce has callers that store, remove and clear meet: no entry is lost or counted twice.
+func TestBothLimitsAtOnce(t *testing.T) {
+	const limit = 40
+	c := Must(Options[int, int]{Limit: limit, MaxWeight: 400, Weigh: byValue})
+	c.setShards(8)
+	var all sync.WaitGroup
+	for n := range 8 {
+		all.Go(func() {
+			random := rand.New(rand.NewPCG(uint64(n), 1))
+			for range 20_000 {
+				switch k := random.IntN(200); random.IntN(20) {
+				case 0:
+					c.Del(k)
+				case 1:
+					if k == 0 {
+						c.Clear()
+					}
+				default:
+					c.Set(k, 1+random.IntN(30))
+				}
+				if n := c.Len(); n > limit {
+					t.Errorf("%d entries", n)
+					return
+				}
+			}
+		})
+	}
+	all.Wait()
+	wantWhole(t, c)
+}
+
+// TestRestoreIntoBothLimits checks that the hottest entries are restored, if there is room for some.
+func TestRestoreIntoBothLimits(t *testing.T) {
+	from := Must(Options[int, int]{Limit: 100, MaxWeight: 1000, Weigh: byValue})
+	for k := range 20 {
+		from.Set(k, 3)
+	}
+	var file bytes.Buffer
+	encode, decode := codec.Gob[int, int]()
+	if err := from.Save(&file, encode); err != nil {
+		t.Fatal(err)
+	}
+	to := Must(Options[int, int]{Limit: 5, MaxWeight: 1000, Weigh: byValue})
+	if n, err := to.Restore(&file, decode); n != 5 || err != nil || to.Len() != 5 {
+		t.Errorf("%d restored, %v, %d entries", n, err, to.Len())
+	}
+	for k := 15; k < 20; k++ {
+		if _, ok := to.Peek(k); !ok {
+			t.Errorf("%d is not there", k)
+		}
+	}
+	wantWhole(t, to)
 }

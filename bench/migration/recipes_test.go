@@ -53,23 +53,6 @@ func TestMove(t *testing.T) {
 	})
 }
 
-// A Weigh of at least a share of MaxWeight bounds the number of entries too.
-func TestBothLimits(t *testing.T) {
-	const most, entries = 1000, 10
-	c := cache.Must(cache.Options[int, int]{
-		MaxWeight: most,
-		Weigh:     func(_, size int) uint32 { return uint32(max(size, most/entries)) },
-	})
-	for key := range 100 {
-		c.Set(key, 1)
-	}
-	want(t, "small entries", c.Len(), entries)
-	for key := range 100 {
-		c.Set(key, 400)
-	}
-	want(t, "large entries", c.Len(), 2)
-}
-
 // Idle is one time for all entries: it neither renews their TTLs nor spares those without one. A
 // TTL in the value, and a Touch after Get, let each begin anew when it is read.
 func TestTouchAfterGet(t *testing.T) {

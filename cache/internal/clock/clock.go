@@ -15,9 +15,9 @@ import (
 // ahead of the real one. The horizon is so far ahead that no later deadline can have passed.
 type Clock struct {
 	start    time.Time
-	bubbled  bool  // it was made in a bubble of testing/synctest
-	endless  bool  // the horizon stays where EndHorizon has set it
-	perTick  int64 // nanoseconds
+	bubbled  bool          // it was made in a bubble of testing/synctest
+	endless  bool          // the horizon stays where EndHorizon has set it
+	PerTick  time.Duration // how long a tick is; it does not change
 	coarse   atomic.Int64
 	horizon  atomic.Int64 // the driver moves it on before a later deadline passes; driver.mu guards changes
 	Stores   Readings     // for the deadlines of values that are stored or touched
@@ -43,7 +43,7 @@ const (
 // Init sets the clock to one tick.
 func (c *Clock) Init(tick time.Duration) {
 	c.start, c.bubbled = time.Now().Add(-tick), bubble.In()
-	c.perTick = int64(tick)
+	c.PerTick = tick
 	c.Tick()
 }
 
@@ -81,7 +81,7 @@ func (c *Clock) RecentForDeadline(r *Readings, h uint64, exact bool) (now int64,
 	if r.Left() > 0 {
 		now = c.Real()
 		c.advance(now, 0)
-		return now, r.use(now, c.perTick)
+		return now, r.use(now, int64(c.PerTick))
 	}
 	if (h>>20^uint64(c.coarse.Load()))%readEvery == 0 {
 		c.advance(c.Real(), step)
@@ -121,8 +121,8 @@ func (c *Clock) advance(now, step int64) int64 {
 func (c *Clock) Tick() {
 	now := c.Real()
 	c.advance(now, 0)
-	c.Stores.refill(now, c.perTick)
-	c.Idleness.refill(now, c.perTick)
+	c.Stores.refill(now, int64(c.PerTick))
+	c.Idleness.refill(now, int64(c.PerTick))
 }
 
 // SetHorizon sets the horizon for a driver that will tick at a given time. It may set the horizon

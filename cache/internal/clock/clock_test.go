@@ -34,7 +34,7 @@ func (m *clockModel) tick() {
 
 func (m *clockModel) renew() {
 	m.left, m.ticked = ReadingsPerTick, m.Real()
-	m.ends = (m.ticked/m.perTick + 1) * m.perTick
+	m.ends = (m.ticked/int64(m.PerTick) + 1) * int64(m.PerTick)
 }
 
 // recent is RecentForDeadline, checked: it is exact while there are readings left, and
