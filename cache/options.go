@@ -51,15 +51,16 @@ type Options[K comparable, V any] struct {
 
 	// Weigh returns the weight of an entry. It is called once for each value to be stored, even
 	// for a result of Compute that is then dropped: outside all locks, by several goroutines at
-	// once. Less than 1 counts as 1. For sizes in bytes, add 100 for what an entry takes itself.
+	// once. Less than 1 counts as 1. Package cache/heapsize weighs in bytes of the heap; for other
+	// sizes in bytes, add 100 for what an entry takes itself.
 	Weigh func(key K, value V) uint32
 
-	// Elastic lowers Limit or MaxWeight, of which it needs one, when the process comes near its memory
-	// limit, GOMEMLIMIT, and raises it again, up to what the option or a Resize says, when there is room:
-	// after each collection of garbage, so that the live heap takes at most three quarters of the memory
-	// limit. Caches that are elastic share the room, and each keeps a sixteenth of its limit. Memory beside
-	// the heap counts too. Without a memory limit, and in a bubble of testing/synctest, it does
-	// nothing.
+	// Elastic lowers MaxWeight, or without it Limit, when the process comes near its memory limit,
+	// GOMEMLIMIT, and raises it again, up to what the option or a Resize says, when there is room: after
+	// each collection of garbage, so that the live heap takes at most three quarters of the memory limit.
+	// Caches that are elastic share the room, and each keeps a sixteenth of its limit. Memory beside the
+	// heap counts too. Statistics show the limit as it is, by which a value is too heavy meanwhile.
+	// Without a memory limit, and in a bubble of testing/synctest, it does nothing.
 	Elastic bool
 
 	// Load loads a key for Fetch: it returns the value, or an error, and may tell l more, such as the

@@ -60,6 +60,7 @@ func newRound(s *stage, t *testing.T, d dice) *round {
 	}
 	if d.chance(30) {
 		o.MaxWeight, o.Weigh = one[uint64](d, 1, 5, 20), r.weigh
+		o.Limit = one(d, 0, 0, 1, 3)
 	} else {
 		o.Limit = one(d, 0, 1, 2, 4, 1000)
 		o.WhatIf = o.Limit > 0 && d.chance(5)
