@@ -64,10 +64,10 @@ func adapt(name string, text []byte, imports map[string]string, expected expecta
 		if v := expected[name]; v == omitted || v == slow && !*long || measures(f) {
 			a.blank(files, f)
 			continue
-		} else if v == bubble {
+		}
+		if expected[name] == bubble || expected[everyTest] == bubble && strings.HasPrefix(name, "Test") {
 			bubbles = true
-			a.replace(files, f.Body.Rbrace, f.Body.End(), "}) }")
-			a.replace(files, f.Body.Lbrace, f.Body.Lbrace+1, "{ synctest.Test(t, func(t *testing.T) {")
+			a.wrap(files, f)
 		}
 		if strings.HasPrefix(name, "Test") || strings.HasPrefix(name, "Example") {
 			a.tests = append(a.tests, name)
@@ -77,6 +77,17 @@ func adapt(name string, text []byte, imports map[string]string, expected expecta
 		a.replace(files, file.Name.End(), file.Name.End(), `; import "testing/synctest"`)
 	}
 	return a, a.replaceImports(name, imports)
+}
+
+// wrap makes a test run in a bubble, in which t.Parallel would panic.
+func (a *adapted) wrap(files *token.FileSet, f *ast.FuncDecl) {
+	a.replace(files, f.Body.Rbrace, f.Body.End(), "}) }")
+	for _, s := range f.Body.List {
+		if x, ok := s.(*ast.ExprStmt); ok && types.ExprString(x.X) == "t.Parallel()" {
+			a.blank(files, s)
+		}
+	}
+	a.replace(files, f.Body.Lbrace, f.Body.Lbrace+1, "{ synctest.Test(t, func(t *testing.T) {")
 }
 
 // measures reports whether a function is a benchmark, or is called by one.

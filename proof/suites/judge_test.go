@@ -63,6 +63,7 @@ func TestParseExpectations(t *testing.T) {
 		"flaky TestA because",             // no such verdict
 		"omit TestA/b because",            // cannot be left out alone
 		"fail TestA one\nomit TestA more", // twice
+		"fail * because",                  // not all
 	} {
 		if e, err := parseExpectations(text); err == nil {
 			t.Errorf("%q is accepted, as %v", text, e)
@@ -90,7 +91,7 @@ func TestB(t *testing.T) {
 	fmt.Println()
 }
 
-func TestC(t *testing.T) { time.Sleep(1) }
+func TestC(t *testing.T) { time.Sleep(1); t.Parallel() }
 
 func helper(b *testing.B) { fmt.Println() }
 `
@@ -98,7 +99,7 @@ func helper(b *testing.B) { fmt.Println() }
 	must(t, err)
 	got := string(a.text)
 	for _, want := range []string{`. "` + adapters + `sync"`, `time "` + adapters + `clock"`, "// TestA stays.\nfunc TestA",
-		`package x; import "testing/synctest"`, "TestC(t *testing.T) { synctest.Test(t, func(t *testing.T) { time.Sleep(1) }) }"} {
+		`package x; import "testing/synctest"`, "TestC(t *testing.T) { synctest.Test(t, func(t *testing.T) { time.Sleep(1);              }) }"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("%s\nwant %q in it", got, want)
 		}
@@ -114,6 +115,11 @@ func helper(b *testing.B) { fmt.Println() }
 	slices.Sort(a.tests)
 	if !slices.Equal(a.tests, []string{"TestA", "TestC"}) || len(a.functions) != 4 {
 		t.Errorf("tests %v of the functions %v", a.tests, a.functions)
+	}
+	a, err = adapt("x_test.go", []byte(text), nil, expectations{"TestB": fails, everyTest: bubble})
+	must(t, err)
+	if n := strings.Count(string(a.text), "synctest.Test("); n != 3 {
+		t.Errorf("%s\n%d bubbles, want one for each test", a.text, n)
 	}
 }
 

@@ -43,6 +43,12 @@ var suites = []suite{
 			"github.com/zeromicro/go-zero/core/stores/redis/redistest": "redistest",
 		},
 	},
+	{
+		adapter: "sturdyc",
+		module:  "github.com/viccon/sturdyc",
+		files:   []string{"sturdyc_test.go", "fetch_test.go", "inflight_test.go", "passthrough_test.go"},
+		imports: map[string]string{"github.com/viccon/sturdyc": "sturdyc"},
+	},
 }
 
 func TestSuites(t *testing.T) {
