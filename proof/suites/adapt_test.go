@@ -43,10 +43,10 @@ type adapted struct {
 	tests     []string // the tests and examples that are left
 }
 
-// adapt makes a file of tests import adapters in place of the originals. It blanks
-// benchmarks, which may use internals of the original, and tests that expected omits, and
-// wraps others in a bubble. Line numbers stay the same.
-func adapt(name string, text []byte, imports map[string]string, expected expectations) (adapted, error) {
+// adapt makes a file of the suite's tests import adapters in place of the originals. It blanks
+// benchmarks, which may use internals of the original, and tests that use them or that expected
+// omits, and wraps others in a bubble. Line numbers stay the same.
+func (s suite) adapt(name string, text []byte, expected expectations) (adapted, error) {
 	files := token.NewFileSet()
 	file, err := parser.ParseFile(files, name, text, parser.ParseComments)
 	if err != nil {
@@ -61,7 +61,7 @@ func adapt(name string, text []byte, imports map[string]string, expected expecta
 		}
 		name := f.Name.Name
 		a.functions = append(a.functions, name)
-		if v := expected[name]; v == omitted || v == slow && !*long || measures(f) {
+		if v := expected[name]; v == omitted || v == slow && !*long || measures(f) || s.inside(files, f, text) {
 			a.blank(files, f)
 			continue
 		}
@@ -76,18 +76,45 @@ func adapt(name string, text []byte, imports map[string]string, expected expecta
 	if bubbles {
 		a.replace(files, file.Name.End(), file.Name.End(), `; import "testing/synctest"`)
 	}
-	return a, a.replaceImports(name, imports)
+	return a, a.replaceImports(name, s.imports)
 }
 
-// wrap makes a test run in a bubble, in which t.Parallel would panic.
+// inside reports whether a function uses internals of the original.
+func (s suite) inside(files *token.FileSet, f *ast.FuncDecl, text []byte) bool {
+	from, to := files.Position(f.Pos()).Offset, files.Position(f.End()).Offset
+	return s.internals != nil && s.internals.Match(text[from:to])
+}
+
+// wrap makes a test run in a bubble, or each of its subtests: a bubble cannot have any. In a
+// bubble t.Parallel would panic.
 func (a *adapted) wrap(files *token.FileSet, f *ast.FuncDecl) {
-	a.replace(files, f.Body.Rbrace, f.Body.End(), "}) }")
-	for _, s := range f.Body.List {
-		if x, ok := s.(*ast.ExprStmt); ok && types.ExprString(x.X) == "t.Parallel()" {
-			a.blank(files, s)
+	for _, body := range slices.Backward(bodies(f.Body)) {
+		a.replace(files, body.Rbrace, body.End(), "}) }")
+		for _, s := range body.List {
+			if x, ok := s.(*ast.ExprStmt); ok && types.ExprString(x.X) == "t.Parallel()" {
+				a.blank(files, s)
+			}
 		}
+		a.replace(files, body.Lbrace, body.Lbrace+1, "{ synctest.Test(t, func(t *testing.T) {")
 	}
-	a.replace(files, f.Body.Lbrace, f.Body.Lbrace+1, "{ synctest.Test(t, func(t *testing.T) {")
+}
+
+// bodies returns those of the subtests in body that have none themselves, or body if there are none.
+func bodies(body *ast.BlockStmt) (all []*ast.BlockStmt) {
+	ast.Inspect(body, func(n ast.Node) bool {
+		call, ok := n.(*ast.CallExpr)
+		if !ok || types.ExprString(call.Fun) != "t.Run" {
+			return true
+		}
+		if test, ok := call.Args[1].(*ast.FuncLit); ok {
+			all = append(all, bodies(test.Body)...)
+		}
+		return false
+	})
+	if all == nil {
+		all = append(all, body)
+	}
+	return all
 }
 
 // measures reports whether a function is a benchmark, or is called by one.

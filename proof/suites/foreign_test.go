@@ -10,6 +10,8 @@ import (
 	_ "github.com/pinwheel-cache/pinwheel/proof/suites/adapters/goroot"
 	_ "github.com/pinwheel-cache/pinwheel/proof/suites/adapters/gozerocache"
 	_ "github.com/pinwheel-cache/pinwheel/proof/suites/adapters/miniredis"
+	_ "github.com/pinwheel-cache/pinwheel/proof/suites/adapters/otter"
+	_ "github.com/pinwheel-cache/pinwheel/proof/suites/adapters/otterstats"
 	_ "github.com/pinwheel-cache/pinwheel/proof/suites/adapters/redistest"
 	_ "github.com/pinwheel-cache/pinwheel/proof/suites/adapters/sturdyc"
 	_ "github.com/pinwheel-cache/pinwheel/proof/suites/adapters/time"

@@ -95,7 +95,7 @@ func TestC(t *testing.T) { time.Sleep(1); t.Parallel() }
 
 func helper(b *testing.B) { fmt.Println() }
 `
-	a, err := adapt("x_test.go", []byte(text), map[string]string{"sync": "sync", "time": "clock"}, expectations{"TestB": omitted, "TestC": bubble})
+	a, err := suite{imports: map[string]string{"sync": "sync", "time": "clock"}}.adapt("x_test.go", []byte(text), expectations{"TestB": omitted, "TestC": bubble})
 	must(t, err)
 	got := string(a.text)
 	for _, want := range []string{`. "` + adapters + `sync"`, `time "` + adapters + `clock"`, "// TestA stays.\nfunc TestA",
@@ -116,7 +116,7 @@ func helper(b *testing.B) { fmt.Println() }
 	if !slices.Equal(a.tests, []string{"TestA", "TestC"}) || len(a.functions) != 4 {
 		t.Errorf("tests %v of the functions %v", a.tests, a.functions)
 	}
-	a, err = adapt("x_test.go", []byte(text), nil, expectations{"TestB": fails, everyTest: bubble})
+	a, err = suite{}.adapt("x_test.go", []byte(text), expectations{"TestB": fails, everyTest: bubble})
 	must(t, err)
 	if n := strings.Count(string(a.text), "synctest.Test("); n != 3 {
 		t.Errorf("%s\n%d bubbles, want one for each test", a.text, n)

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"testing"
 
 	"github.com/pinwheel-cache/pinwheel/internal/settle"
@@ -25,6 +26,9 @@ type suite struct {
 	// imports maps import paths of the files to the folders of the adapters that replace
 	// them.
 	imports map[string]string
+
+	// internals matches functions that use internals of the original. They are left out.
+	internals *regexp.Regexp
 }
 
 var suites = []suite{
@@ -48,6 +52,13 @@ var suites = []suite{
 		module:  "github.com/viccon/sturdyc",
 		files:   []string{"sturdyc_test.go", "fetch_test.go", "inflight_test.go", "passthrough_test.go"},
 		imports: map[string]string{"github.com/viccon/sturdyc": "sturdyc"},
+	},
+	{
+		adapter:   "otter",
+		module:    "github.com/maypok86/otter/v2",
+		files:     []string{"loading_test.go", "extension_test.go", "issue_test.go"},
+		imports:   map[string]string{"github.com/maypok86/otter/v2/stats": "otterstats"},
+		internals: regexp.MustCompile(`forEachSpec|cacheContext|\.cache\b|node\.|queuedExecutor|waitForFrame|recordingLogger|ClockFailure|ExecutorFailure`),
 	},
 }
 
@@ -107,7 +118,7 @@ func (s suite) overlay(t *testing.T, expected expectations) (overlay string, tes
 	for _, file := range s.files {
 		text, err := os.ReadFile(filepath.Join(from, filepath.FromSlash(file)))
 		must(t, err)
-		adapted, err := adapt(file, text, s.imports, expected)
+		adapted, err := s.adapt(file, text, expected)
 		must(t, err)
 		base := filepath.Base(file)
 		beside, err := filepath.Abs(filepath.Join("adapters", s.adapter, base))
