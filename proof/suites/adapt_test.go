@@ -41,6 +41,7 @@ type adapted struct {
 	text      []byte
 	functions []string // all that were in it
 	tests     []string // the tests and examples that are left
+	internal  int      // functions that use internals, and are blanked
 }
 
 // adapt makes a file of the suite's tests import adapters in place of the originals. It blanks
@@ -61,7 +62,12 @@ func (s suite) adapt(name string, text []byte, expected expectations) (adapted, 
 		}
 		name := f.Name.Name
 		a.functions = append(a.functions, name)
-		if v := expected[name]; v == omitted || v == slow && !*long || measures(f) || s.inside(files, f, text) {
+		if s.usesInternals(files, f, text) {
+			a.internal++
+			a.blank(files, f)
+			continue
+		}
+		if v := expected[name]; v == omitted || v == slow && !*long || measures(f) {
 			a.blank(files, f)
 			continue
 		}
@@ -79,8 +85,8 @@ func (s suite) adapt(name string, text []byte, expected expectations) (adapted, 
 	return a, a.replaceImports(name, s.imports)
 }
 
-// inside reports whether a function uses internals of the original.
-func (s suite) inside(files *token.FileSet, f *ast.FuncDecl, text []byte) bool {
+// usesInternals reports whether a function uses internals of the original.
+func (s suite) usesInternals(files *token.FileSet, f *ast.FuncDecl, text []byte) bool {
 	from, to := files.Position(f.Pos()).Offset, files.Position(f.End()).Offset
 	return s.internals != nil && s.internals.Match(text[from:to])
 }

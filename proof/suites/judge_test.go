@@ -3,6 +3,7 @@ package suites
 import (
 	"maps"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -120,6 +121,38 @@ func helper(b *testing.B) { fmt.Println() }
 	must(t, err)
 	if n := strings.Count(string(a.text), "synctest.Test("); n != 3 {
 		t.Errorf("%s\n%d bubbles, want one for each test", a.text, n)
+	}
+}
+
+// A suite leaves out what uses internals, and puts subtests into bubbles of their own.
+func TestAdaptInternalsAndSubtests(t *testing.T) {
+	const text = `package x
+
+func TestA(t *testing.T) { c.hidden() }
+
+func TestB(t *testing.T) {
+	t.Run("b", func(t *testing.T) {
+		t.Run("c", func(t *testing.T) { t.Parallel(); one() })
+		t.Run("d", func(t *testing.T) { two() })
+	})
+}
+`
+	s := suite{internals: regexp.MustCompile("hidden")}
+	a, err := s.adapt("x_test.go", []byte(text), expectations{everyTest: bubble})
+	must(t, err)
+	const want = `package x; import "testing/synctest"
+
+                                       
+
+func TestB(t *testing.T) {
+	t.Run("b", func(t *testing.T) {
+		t.Run("c", func(t *testing.T) { synctest.Test(t, func(t *testing.T) {             ; one() }) })
+		t.Run("d", func(t *testing.T) { synctest.Test(t, func(t *testing.T) { two() }) })
+	})
+}
+`
+	if string(a.text) != want || a.internal != 1 {
+		t.Errorf("%s\n%d use internals; want\n%s\n1", a.text, a.internal, want)
 	}
 }
 

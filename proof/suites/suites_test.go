@@ -27,7 +27,8 @@ type suite struct {
 	// them.
 	imports map[string]string
 
-	// internals matches functions that use internals of the original. They are left out.
+	// internals matches functions that use internals of the original, or what other files of its
+	// tests have. They are left out.
 	internals *regexp.Regexp
 }
 
@@ -58,7 +59,7 @@ var suites = []suite{
 		module:    "github.com/maypok86/otter/v2",
 		files:     []string{"loading_test.go", "extension_test.go", "issue_test.go"},
 		imports:   map[string]string{"github.com/maypok86/otter/v2/stats": "otterstats"},
-		internals: regexp.MustCompile(`forEachSpec|cacheContext|\.cache\b|node\.|queuedExecutor|waitForFrame|recordingLogger|ClockFailure|ExecutorFailure`),
+		internals: regexp.MustCompile(`\bc\.cache\b|node\.|nodeID|queuedExecutor|waitForFrame|recordingLogger|ClockFailure|ExecutorFailure|newCacheContext|onAtomicDeletion|allPopulations|prevExpired|testCache`),
 	},
 }
 
@@ -115,6 +116,7 @@ func (s suite) overlay(t *testing.T, expected expectations) (overlay string, tes
 	must(t, err)
 	replace := map[string]string{}
 	var functions []string
+	internal := 0
 	for _, file := range s.files {
 		text, err := os.ReadFile(filepath.Join(from, filepath.FromSlash(file)))
 		must(t, err)
@@ -127,6 +129,10 @@ func (s suite) overlay(t *testing.T, expected expectations) (overlay string, tes
 		must(t, os.WriteFile(replace[beside], adapted.text, 0o600))
 		tests = append(tests, adapted.tests...)
 		functions = append(functions, adapted.functions...)
+		internal += adapted.internal
+	}
+	if internal > 0 {
+		t.Logf("%d functions use internals of the original, and are left out", internal)
 	}
 	text, err := json.Marshal(map[string]any{"Replace": replace})
 	must(t, err)

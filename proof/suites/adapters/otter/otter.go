@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"math"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -36,11 +37,12 @@ type (
 const (
 	CauseInvalidation = theirs.CauseInvalidation
 	CauseReplacement  = theirs.CauseReplacement
+	CauseExpiration   = theirs.CauseExpiration
 )
 
 // causes are otter's for those of a cache.
 var causes = map[cache.Cause]DeletionCause{
-	cache.Expired: theirs.CauseExpiration, cache.Evicted: theirs.CauseOverflow, cache.Replaced: CauseReplacement,
+	cache.Expired: CauseExpiration, cache.Evicted: theirs.CauseOverflow, cache.Replaced: CauseReplacement,
 	cache.Deleted: CauseInvalidation, cache.Cleared: CauseInvalidation,
 }
 
@@ -74,6 +76,7 @@ func Must[K comparable, V any](o *Options[K, V]) *Cache[K, V] {
 	}
 	if o.RefreshCalculator != nil {
 		own.RefreshAfter = o.RefreshCalculator.RefreshAfterCreate(Entry[K, V]{})
+		own.RetryAfter = func(int) time.Duration { return 0 }
 	}
 	if o.OnDeletion != nil {
 		own.OnRemove = func(e cache.Event[K, V]) {
@@ -104,9 +107,31 @@ func (c *Cache[K, V]) InvalidateAll()               { c.own.Clear() }
 func (c *Cache[K, V]) EstimatedSize() int           { return c.own.Len() }
 func (c *Cache[K, V]) CleanUp()                     {}
 
+// GetEntryQuietly knows when the entry expires.
 func (c *Cache[K, V]) GetEntryQuietly(key K) (Entry[K, V], bool) {
-	v, ok := c.own.Peek(key)
-	return Entry[K, V]{Key: key, Value: v}, ok
+	e, ok := c.own.Entry(key)
+	if !ok {
+		return Entry[K, V]{}, false
+	}
+	now := time.Now().UnixNano()
+	expires := int64(math.MaxInt64)
+	if e.TTL < math.MaxInt64 {
+		expires = now + int64(e.TTL)
+	}
+	return Entry[K, V]{Key: key, Value: e.Value, ExpiresAtNano: expires, SnapshotAtNano: now}, true
+}
+
+func (c *Cache[K, V]) GetEntry(key K) (Entry[K, V], bool) {
+	if !c.has(key) {
+		return Entry[K, V]{}, false
+	}
+	return c.GetEntryQuietly(key)
+}
+
+func (c *Cache[K, V]) SetExpiresAfter(key K, d time.Duration) {
+	if d > 0 {
+		c.own.Touch(key, d)
+	}
 }
 
 func (c *Cache[K, V]) Set(key K, value V) (V, bool) {
@@ -184,7 +209,7 @@ func (c *Cache[K, V]) Refresh(ctx context.Context, key K, loader Loader[K, V]) <
 func (c *Cache[K, V]) BulkRefresh(ctx context.Context, keys []K, loader BulkLoader[K, V]) <-chan []RefreshResult[K, V] {
 	results := make(chan []RefreshResult[K, V], 1)
 	go func() {
-		err := c.own.Refresh(with(ctx, loader), keys...)
+		err := c.own.Refresh(with(context.WithoutCancel(ctx), loader), keys...)
 		all := make([]RefreshResult[K, V], len(keys))
 		for i, key := range keys {
 			v, ok := c.own.Peek(key)

