@@ -46,7 +46,7 @@ func (s *shard[K, V]) setSlots(n int) {
 	s.entries = resized(s.entries, n)
 	s.lives.resize(n, &s.common.time)
 	s.turn.resize(n, s.common.size.weigh != nil)
-	s.tally.resize(n, s.common.observers.ages)
+	s.tally.resize(n, s.common.ages)
 	s.slots.reset(used)
 	for i := used - 1; i >= 0 && s.slots.len < used; i-- {
 		if !s.entries[i].live() {

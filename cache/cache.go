@@ -72,8 +72,12 @@ func build[K comparable, V any](o Options[K, V]) *Cache[K, V] {
 	if o.Negative != nil {
 		m.loads.negative, m.negatives = o.Negative, newKeptErrors(o.Limit, o.Jitter)
 	}
+	if o.ExpireBy != nil {
+		m.expireBy, m.time.expireAfter = o.ExpireBy, ttlByValue
+	}
+	m.ages = o.Ages
 	m.observers.init(o)
-	m.simple = m.size.weigh == nil && m.time.idle == 0 && !m.time.renews && m.observers.runner == nil && m.negatives == nil
+	m.simple = m.size.weigh == nil && m.time.idle == 0 && !m.time.renews && m.observers.runner == nil && m.negatives == nil && m.expireBy == nil
 	c.initTable(1)
 	return c
 }
@@ -93,7 +97,7 @@ func (c *Cache[K, V]) initTable(n int) {
 	t := c.common.newTable(n)
 	for i := range t.shards {
 		s := &t.shards[i]
-		s.noted = c.common.watch.Load() != nil || c.common.observers.ages
+		s.noted = c.common.watch.Load() != nil || c.common.ages
 		s.setLimited(c.common.size.budget.max.Load() > 0)
 	}
 	c.common.table.Store(t)

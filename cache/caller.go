@@ -6,6 +6,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/pinwheel-cache/pinwheel/cache/internal/clock"
 	"github.com/pinwheel-cache/pinwheel/cache/internal/flight"
 )
 
@@ -13,9 +14,10 @@ import (
 type caller struct {
 	flight.Caller
 	now   int64   // when it looked last, by the clock of the cache
-	since int64   // it gets what was stored, or whose load began, after that; 0: any value
+	since int64   // it gets what was stored, or whose load began, after that; 0: at any time
 	on    *asking // by TakeEntry; else nil
 
+	anew       bool // it gets no value that the cache has, but that of a load
 	background bool // may begin a load that goes on without it: not a plain Take
 	patient    bool // waits for a load even if a value in Grace could stand in
 	inGrace    bool // there is such a value
@@ -24,9 +26,6 @@ type caller struct {
 
 	patience *time.Timer // goes off when its patience ends; nil before it waits for the first time
 }
-
-// plainCaller returns the caller of a plain Take.
-func (l *loading) plainCaller() caller { return caller{Caller: l.rules.PlainCaller(), patient: true} }
 
 // callerOf returns a caller with a context.
 func (l *loading) callerOf(ctx context.Context) caller { return caller{Caller: l.rules.CallerOf(ctx)} }
@@ -65,12 +64,30 @@ func (l *load[K, V]) wait(who *caller, joined bool, giveUp <-chan time.Time) err
 	return cause
 }
 
-// tell notes how fresh the value is that the caller gets from the entry.
+// tell notes how fresh the value is that the caller gets.
 func (who *caller) tell(f freshness) {
-	if who.on != nil {
-		who.on.told = f
+	if who.on == nil {
+		return
 	}
+	if who.on.NoOld {
+		f.deadline = clock.TimeOf(f.deadline) // it may have passed since
+	}
+	who.on.told = f
 }
+
+// accepts reports whether the caller may get a value that was stored then; 0 is not known.
+func (who *caller) accepts(born clock.Moment) bool {
+	switch {
+	case who.anew:
+		return false
+	case who.since == 0:
+		return true
+	}
+	return born > 0 && (who.since == knownAge || born.Until(clock.MomentOf(who.now)) < clock.MomentOf(who.since).Until(clock.MomentOf(who.now)))
+}
+
+// knownAge is the since of a caller that gets any value whose age is known. The clock of a cache begins later.
+const knownAge = 1
 
 // refusesOld reports whether the caller refuses a value in Grace.
 func (who *caller) refusesOld() bool { return who.on != nil && who.on.NoOld }

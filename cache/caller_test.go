@@ -281,7 +281,7 @@ func TestNilContexts(t *testing.T) {
 				arg = reflect.ValueOf(t.Context())
 			case of.Kind() == reflect.Func && noContext:
 				arg = reflect.MakeFunc(of, func([]reflect.Value) []reflect.Value { panic("called") })
-			case of.Kind() == reflect.Func:
+			case of.Kind() == reflect.Func && m.Name != "TakeEntry": // without one it loads by the options
 				want = " is nil: want a function"
 			case of == reflect.TypeFor[[]int]():
 				arg = reflect.ValueOf([]int{0})

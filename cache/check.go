@@ -71,6 +71,9 @@ func (o *Options[K, V]) checkLimits(m *mistakes) {
 // checkTTLs checks how long values live, and stand in afterwards.
 func (o *Options[K, V]) checkTTLs(m *mistakes) {
 	m.checkTime("Expire", o.Expire)
+	if o.ExpireBy != nil && o.Expire > 0 {
+		m.add("both Expire (%v) and ExpireBy are set: want one of them", o.Expire)
+	}
 	m.checkTime("Idle", o.Idle)
 	m.checkFraction("Jitter", o.Jitter, "none")
 	m.checkFraction("Refresh", o.Refresh, "never")

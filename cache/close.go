@@ -16,7 +16,7 @@ var errClosed = errors.New("cache: the cache is closed")
 var errCallback = errors.New("cache: Close called by OnRemove: the cache is closed, but a callback cannot wait for callbacks to end")
 
 // errInLoad is what Close returns to a function that a load calls.
-var errInLoad = errors.New("cache: Close called by a fetch, or by Weigh, Negative or a function of DelFunc for a load: the cache is closed, but they cannot wait for loads and callbacks to end")
+var errInLoad = errors.New("cache: Close called by a fetch, or by Weigh, ExpireBy, Negative or a function of DelFunc for a load: the cache is closed, but they cannot wait for loads and callbacks to end")
 
 // Wait waits until no call of OnRemove is queued or running. If ctx ends first, it
 // returns the cause of ctx. While others go on removing values, Wait may never return

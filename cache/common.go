@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/pinwheel-cache/pinwheel/internal/hash"
 	"github.com/pinwheel-cache/pinwheel/internal/histogram"
@@ -23,14 +24,16 @@ type common[K comparable, V any] struct {
 	table  atomic.Pointer[table[K, V]]
 	hasher hash.Hasher[K]
 	watch  atomic.Pointer[watch[K]] // nil unless HotKeys or WhatIf is set, or Record runs
-	simple bool                     // without weights, Idle, Refresh, Grace, Negative and OnRemove: Set is shorter then
+	simple bool                     // without weights, ExpireBy, Idle, Refresh, Grace, Negative and OnRemove: Set is shorter then
+	ages   bool                     // the ages of values are kept
 	time   timing
 
 	// shape is held for reading while all shards are visited, but not while a walk calls
 	// functions of the user; and for writing, only ever by TryLock, to divide a shard.
 	shape sync.RWMutex
 
-	negatives keptErrors // nil without Negative
+	negatives keptErrors               // nil without Negative
+	expireBy  func(K, V) time.Duration // the option ExpireBy
 
 	size      sizing[K, V]
 	loads     loading
@@ -41,13 +44,11 @@ type common[K comparable, V any] struct {
 type observers[K comparable, V any] struct {
 	runner     *runner.Runner[Event[K, V]] // nil without OnRemove
 	onPanic    func(any, []byte)           // is told of panics of callbacks
-	ages       bool                        // the ages of values are kept
 	lateness   histogram.DurationRecorder
 	evictedAge histogram.AgeRecorder
 }
 
 func (o *observers[K, V]) init(options Options[K, V]) {
-	o.ages = options.Ages
 	if o.onPanic = options.OnPanic; o.onPanic == nil {
 		o.onPanic = logPanic
 	}

@@ -5,6 +5,8 @@ package cache
 import (
 	"fmt"
 	"time"
+
+	"github.com/pinwheel-cache/pinwheel/cache/internal/clock"
 )
 
 // An Op is what the function of Compute has done to the key.
@@ -37,7 +39,17 @@ func (c *Cache[K, V]) Compute(key K, f func(old V, found bool) (V, Op)) (V, bool
 // ComputeWithExpire is [Cache.Compute], but OpSet gives the key a new TTL: 0 makes
 // the value stay for ever, and with a negative one OpSet is OpDelete. Jitter applies.
 func (c *Cache[K, V]) ComputeWithExpire(key K, expire time.Duration, f func(old V, found bool) (V, Op)) (V, bool) {
-	return c.compute(computation[K, V]{key: key, ttl: expire}, f)
+	return c.compute(computation[K, V]{key: key, ttl: max(expire, -1)}, f)
+}
+
+// ComputeEntry is [Cache.Compute], but expire is the TTL of a key that has no value, as in
+// [Cache.SetWithExpire], and it returns the entry that the key has afterwards. So a
+// limit of calls in a window counts them, and TTL says when the window ends. Jitter applies, and Idle may
+// end it earlier.
+func (c *Cache[K, V]) ComputeEntry(key K, expire time.Duration, f func(old V, found bool) (V, Op)) (Entry[K, V], bool) {
+	var is freshness
+	value, ok := c.compute(computation[K, V]{key: key, ttl: max(expire, -1), keepLife: true, is: &is}, f)
+	return c.common.entryOf(liveEntry[K, V]{key: key, value: value, freshness: is}, ok), ok
 }
 
 func (c *Cache[K, V]) compute(p computation[K, V], f func(V, bool) (V, Op)) (V, bool) {
@@ -63,10 +75,11 @@ type computation[K comparable, V any] struct {
 	hash      uint64
 	key       K
 	ttl       time.Duration
-	keepLife  bool   // a key that has a value keeps its deadline
-	selects   bool   // of DelFunc or ExpireFunc
-	inGrace   bool   // a value in Grace counts
-	goroutine uint64 // of the caller, to recognize its own changes of the key; 0 in the first attempts
+	keepLife  bool       // a key that has a value keeps its deadline
+	is        *freshness // of the value afterwards, for ComputeEntry; else nil
+	selects   bool       // of DelFunc or ExpireFunc
+	inGrace   bool       // a value in Grace counts
+	goroutine uint64     // of the caller, to recognize its own changes of the key; 0 in the first attempts
 }
 
 // tryCompute calls the function once. It reports whether the key was left alone
@@ -85,6 +98,11 @@ func (c *Cache[K, V]) tryCompute(p *computation[K, V], f func(V, bool) (V, Op)) 
 			if ok, missing = u.apply(s, op, i, has, live); missing > 0 {
 				s.pending.fences.add(mine) // the result is as good as before, unless the key is changed
 				return missing
+			}
+			if ok && p.is != nil {
+				i, _, _ = p.find(s)
+				*p.is = s.freshnessOf(i)
+				p.is.deadline = clock.TimeOf(p.is.deadline) // it may have passed since
 			}
 		}
 		own = mine.own
@@ -118,13 +136,17 @@ func (c *Cache[K, V]) callFenced(p *computation[K, V], f func(V, bool) (V, Op), 
 	}()
 	u = update[K, V]{hash: p.hash, key: p.key, life: forever}
 	u.value, op = f(old, found)
+	var ttl time.Duration // of a value that keeps its life it does not matter
+	if op == OpSet && !(found && p.keepLife) {
+		ttl = c.common.ttlOf(p.key, u.value, p.ttl)
+	}
 	switch {
 	case op > OpDelete && !p.selects:
 		panic(fmt.Sprintf("cache: the function of Compute returned Op %d: want OpKeep, OpSet or OpDelete", op))
-	case op == OpSet && p.ttl < 0:
+	case op == OpSet && ttl < 0:
 		op = OpDelete
 	case op == OpSet:
-		u.weight, u.life = c.common.size.weightOf(p.key, u.value), c.common.time.lifeOf(p.hash, p.ttl)
+		u.weight, u.life = c.common.size.weightOf(p.key, u.value), c.common.time.lifeOf(p.hash, ttl)
 	}
 	returned = true
 	return u, op

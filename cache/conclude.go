@@ -27,7 +27,9 @@ func (c *Cache[K, V]) conclude(l *load[K, V]) (reported bool) {
 	if l.renewal {
 		c.askRetry(l)
 	}
-	u := update[K, V]{hash: l.hash, key: l.key, value: l.value, weight: l.weight, life: c.common.time.lifeOf(l.hash, max(l.Expire, 0)), began: l.began}
+	var u update[K, V] // no literal, which would be made beside it and copied
+	u.hash, u.key, u.value, u.weight, u.began = l.hash, l.key, l.value, l.weight, l.began
+	u.life = c.common.time.lifeOf(l.hash, max(l.Expire, 0))
 	for {
 		var unasked []*filter[K, V]
 		c.storeUnsettled(&u, func(s *shard[K, V]) uint64 {
@@ -38,6 +40,9 @@ func (c *Cache[K, V]) conclude(l *load[K, V]) (reported bool) {
 			return l.conclude(s, &u)
 		})
 		if unasked == nil {
+			if l.err == nil && l.Expire >= 0 && !u.refused {
+				l.deadline, l.due = u.life.deadline, u.life.due
+			}
 			return u.reported
 		}
 		c.filterLoad(l, unasked)
@@ -51,6 +56,7 @@ func (l *load[K, V]) conclude(s *shard[K, V], u *update[K, V]) (missing uint64) 
 	dropped := l.stale || l.unkept || l.evicted && !l.flight.Awaited()
 	switch {
 	case dropped:
+		u.refused = true
 	case l.err != nil:
 		if l.Gone {
 			s.del(l.hash, l.key)
@@ -75,19 +81,17 @@ func (l *load[K, V]) store(s *shard[K, V], u *update[K, V]) (missing uint64) {
 		s.del(l.hash, l.key)
 		return 0
 	case l.Unchanged:
-		u.prolong(s)
-	default:
-		missing = u.put(s)
+		u.refused = !u.prolong(s)
+		return 0
 	}
-	l.deadline, l.due = u.life.deadline, u.life.due
-	return missing
+	return u.put(s)
 }
 
-// prolong gives the value that the key of u has another life. It does nothing if there is none.
-func (u *update[K, V]) prolong(s *shard[K, V]) {
+// prolong gives the value that the key of u has another life. It returns false if there is none.
+func (u *update[K, V]) prolong(s *shard[K, V]) (ok bool) {
 	i, ok := s.findUsable(u.hash, u.key)
 	if !ok {
-		return
+		return false
 	}
 	s.setLife(i, u.life)
 	s.tally.store(i, u.began, &s.common.time.clock)
@@ -95,6 +99,7 @@ func (u *update[K, V]) prolong(s *shard[K, V]) {
 	if w := s.common.watch.Load(); w != nil {
 		s.common.touched(w, u.hash, u.life.cap)
 	}
+	return true
 }
 
 // keepError keeps the error of a load if Negative says so. It does not if a DelFunc was called

@@ -35,15 +35,16 @@
 // These are the Takes. All run one load per key, within MaxLoads. All return an error that Negative has
 // kept; those of several keys leave the key out.
 //
-//	                           caller's context  Refresh  Grace                                        Timeout
-//	Fetch, TakeCtx, TakeWith   ends the wait     yes      at once, or within Patience                  yes
-//	FetchMany, TakeMany        ends the wait     yes      at once; with Patience, after a failed load  yes
-//	Take                       none              no       after a failed load                          all but its own fetch
+//	                                     caller's context  Refresh  Grace                                        Timeout
+//	Fetch, TakeCtx, TakeWith, TakeEntry  ends the wait     yes      at once, or within Patience                  yes
+//	FetchMany, TakeMany                  ends the wait     yes      at once; with Patience, after a failed load  yes
+//	Take                                 none              no       after a failed load                          all but its own fetch
 //
-// Fetch and FetchMany load by the options Load and LoadMany, the others by a function of the call. The
-// function of TakeWith, the options, and that of a TakeMany with [WithLoads] get a [Load], which they
-// may tell more: a TTL, that the old value is still right, that there is none any more, or that the
-// value is not to be stored. Take loads in its own goroutine. [Cache.Refresh] loads what is there, too.
+// Fetch and FetchMany load by the options Load and LoadMany, the others by a function of the call.
+// TakeEntry does either, on terms of its own, and says how fresh the value is. The functions of TakeWith and
+// TakeEntry, the options, and that of a TakeMany with [WithLoads] get a [Load], which they may tell more: a
+// TTL, that the old value is still right, that there is none any more, or that the value is not to be
+// stored. Take loads in its own goroutine. [Cache.Refresh] loads what is there, too.
 //
 // # What it promises
 //

@@ -52,7 +52,7 @@ func triesOf(word int64) int64 {
 // after a pause.
 func (t *timing) pauseAfter(failed int64) int64 {
 	longest := t.expireAfter
-	if longest == 0 {
+	if longest <= 0 { // also ttlByValue
 		longest = pauseLimit
 	}
 	longest = max(longest, minPause)

@@ -83,3 +83,20 @@ func ExampleCache_DelFunc() {
 	// 2
 	// 1
 }
+
+// At most two calls a minute for each client.
+func ExampleCache_ComputeEntry() {
+	calls := cache.Must(cache.Options[string, int]{Limit: 100_000})
+	allow := func(client string) (ok bool, retryAfter time.Duration) {
+		count, _ := calls.ComputeEntry(client, time.Minute, func(n int, _ bool) (int, cache.Op) { return n + 1, cache.OpSet })
+		return count.Value <= 2, count.TTL
+	}
+	for range 3 {
+		ok, retryAfter := allow("10.0.0.1")
+		fmt.Println(ok, retryAfter.Round(time.Minute))
+	}
+	// Output:
+	// true 1m0s
+	// true 1m0s
+	// false 1m0s
+}

@@ -39,7 +39,9 @@ func ExampleCache_TakeEntry() {
 		Expire: time.Minute,
 		Grace:  time.Hour,
 		Ages:   true,
-		Load:   func(_ context.Context, url string, _ *cache.Load[string]) (string, error) { return "page of " + url, nil },
+		Load: func(_ context.Context, url string, _ *cache.Load[string]) (string, error) {
+			return "page of " + url, nil
+		},
 	})
 	page, err := pages.TakeEntry(context.Background(), "/news", cache.Within(10*time.Second), nil)
 	fmt.Println(page.Value, err)

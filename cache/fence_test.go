@@ -121,6 +121,6 @@ func TestComputeThatWaitsForRoom(t *testing.T) {
 func newFences() *fences { return new(pending[int, int]).makeFences() }
 
 func aPlainTake() *caller {
-	who := new(loading).plainCaller()
+	who := caller{Caller: new(loading).rules.PlainCaller(), patient: true}
 	return &who
 }

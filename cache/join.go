@@ -18,7 +18,7 @@ import (
 //	a value; or one in Grace that stands in      useFound
 //	a load that began around this call           refuse: it would wait for itself
 //	a load to join                               follow
-//	  that began before what a Refresh may get   lead another one beside it, if it is the only
+//	  that began before what the caller may get  lead another one beside it, if it is the only
 //	                                               one, and otherwise waitForEnd
 //	  that DelFunc may take the value of         lead another one beside it, if it is the only
 //	                                               one, and otherwise followUnlessDeleted
@@ -56,7 +56,8 @@ type assignment[K comparable, V any] struct {
 // takeSlow is Take after its first look. It does not let fetch escape: otherwise a function that
 // captures the key would be allocated at each Take, which would be most of the cost of a hit.
 func (c *Cache[K, V]) takeSlow(key K, seen sight, fetch func() (V, error)) (V, error) {
-	who := c.common.loads.plainCaller()
+	var who caller // no literal, which would be made beside it and copied
+	who.Caller, who.patient = c.common.loads.rules.PlainCaller(), true
 	if seen == missInGrace {
 		defer c.countUndecided(key, &who)
 	}
@@ -89,7 +90,7 @@ func (c *Cache[K, V]) takeAs(key K, seen sight, who *caller, fetch fetcher[K, V]
 	value, l, err := c.join(key, who, fetch, g)
 	if l != nil {
 		if err = c.lead(who, l, fetch); err == nil {
-			who.tell(l.freshness())
+			l.tell(who)
 			value, err = l.value, l.err
 		}
 	}
@@ -124,7 +125,7 @@ func (c *Cache[K, V]) countUndecided(key K, who *caller) {
 
 // orStandIn returns the result of a Take or, if the load has failed, a value that stands in.
 func (c *Cache[K, V]) orStandIn(key K, who *caller, value V, err error) (V, error) {
-	if err != nil && who.Ctx.Err() == nil {
+	if err != nil && who.Ctx.Err() == nil && !(who.on != nil && who.on.answered) {
 		if value, ok := c.standIn(key, who); ok {
 			who.found = true
 			return value, nil
@@ -170,7 +171,7 @@ func (c *Cache[K, V]) join(key K, who *caller, fetch fetcher[K, V], g *gatherer[
 		case err != nil:
 			return value, nil, err
 		case a.duty != waitForEnd && a.duty != followUnlessDeleted && !l.absent:
-			who.tell(l.freshness())
+			l.tell(who)
 			return l.value, nil, l.err
 		}
 	}
@@ -197,11 +198,14 @@ func (at *look[K, V]) assign(a *assignment[K, V], who *caller, first *load[K, V]
 	}
 	s, i := at.shard, at.slot
 	expired := at.has && s.checkExpired(i) // once, as the entry may expire at any moment
-	young := at.has && s.tally.storedSince(i, who.since)
-	a.inGrace = expired && young && !s.checkGone(i) && !who.refusesOld()
+	accepts := at.has && who.accepts(s.tally.bornOf(i))
+	a.inGrace = expired && accepts && !s.checkGone(i) && !who.refusesOld()
 	l := s.pending.current(at.hash, at.key)
-	if young && !expired && s.useAt(i, at.hash) || a.inGrace && at.standsIn(l, who) {
+	if accepts && !expired && s.useAt(i, at.hash) || a.inGrace && at.standsIn(l, who) {
 		a.value, a.found = at.answer(who), true
+		if a.inGrace {
+			l.keepFor(who)
+		}
 		return
 	}
 	own := l != nil && slices.Contains(who.Inside, l.flight) && !l.flight.Over()
@@ -211,6 +215,11 @@ func (at *look[K, V]) assign(a *assignment[K, V], who *caller, first *load[K, V]
 		return
 	}
 	if a.err = at.common.keptError(at.key, who.since); a.err != nil {
+		return
+	}
+	if l != nil && who.storesNothing() { // its load must not keep the result of l from being stored
+		a.duty, a.load = lead, at.newLoad(who, first)
+		a.load.unshared = true
 		return
 	}
 	at.beginFor(a, who, first)
@@ -231,7 +240,7 @@ func (a *assignment[K, V]) join(l *load[K, V], who *caller, own, old bool) {
 		a.duty = waitForEnd
 	case l.flight.Join():
 		a.duty = follow
-		l.unkept = l.unkept && who.storesNothing()
+		l.keepFor(who)
 		if l.doubted() {
 			a.duty = followUnlessDeleted
 		}

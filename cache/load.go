@@ -19,8 +19,8 @@ type Load[V any] struct {
 	HasOld bool
 
 	// Expire is the TTL of the new value, of any length. It is that of the options, unless
-	// the function changes it. Jitter applies. 0 means for ever. With a negative TTL the
-	// value goes to the callers and is not stored, and Old is removed.
+	// the function changes it. Jitter applies. 0 means for ever, or with ExpireBy what that says. With
+	// a negative TTL the value goes to the callers and is not stored, and Old is removed.
 	Expire time.Duration
 
 	// Unchanged says that Old is still right: it stays, with a new TTL, and the callers
@@ -134,13 +134,24 @@ func (l *load[K, V]) publish() {
 	}
 }
 
-// freshness says how fresh the value is that the load has brought.
-func (l *load[K, V]) freshness() freshness {
-	f := freshness{l.deadline, l.due, max(clock.MomentOf(l.began), 1)}
+// keepFor makes the result be stored, if the caller asks for that.
+func (l *load[K, V]) keepFor(who *caller) {
+	if l != nil && !who.storesNothing() {
+		l.unkept = false
+	}
+}
+
+// tell tells the caller how fresh the value is that the load has brought.
+func (l *load[K, V]) tell(who *caller) {
+	if who.on == nil {
+		return
+	}
+	who.on.answered = l.unkept && (l.Gone || l.keepErr > 0 && !l.pause)
+	f := freshness{l.deadline, l.due, clock.MomentOf(l.began)}
 	if f.deadline == 0 {
 		f.due = clock.Never
 	}
-	return f
+	who.tell(f)
 }
 
 // fail makes err, which says nothing about a single key, the result of l and of all other
@@ -163,7 +174,8 @@ func (c *common[K, V]) reuse(l *load[K, V]) {
 	}
 	p, f := &c.shardOf(l.hash).pending, l.flight
 	*f = flight.Flight{}
-	*l = load[K, V]{flight: f}
+	*l = load[K, V]{} // a literal with the flight would be made beside l and copied
+	l.flight = f
 	p.keepSpare(l)
 }
 

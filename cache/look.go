@@ -60,5 +60,5 @@ func (at *look[K, V]) newLoad(who *caller, first *load[K, V]) *load[K, V] {
 
 func (at *look[K, V]) initLoad(l *load[K, V], now int64) {
 	l.common, l.key, l.hash, l.began = at.common, at.key, at.hash, now
-	l.Expire = l.common.time.expireAfter
+	l.Expire = max(l.common.time.expireAfter, 0) // not ttlByValue
 }

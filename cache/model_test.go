@@ -126,7 +126,7 @@ func (m *modelCache) actions() map[string]func(*rapid.T) {
 	ttl := modelTTLs(m.common.time.tick)
 	orNegative := rapid.OneOf(ttl, ttl, rapid.Just(time.Duration(-1)))
 	ofOneKey := rapid.SampledFrom([]string{"Set", "SetWithExpire", "Get", "Peek", "Touch", "Del", "GetAndDel", "Swap", "GetOrSet",
-		"GetOrSetWithExpire", "Take", "TakeWith", "Base.Take", "TakeMany", "Fetch", "FetchMany", "Refresh", "Compute", "ComputeWithExpire"})
+		"GetOrSetWithExpire", "Take", "TakeWith", "Base.Take", "TakeMany", "Fetch", "FetchMany", "Refresh", "TakeEntry", "Compute", "ComputeWithExpire", "ComputeEntry"})
 	var all map[string]func(*rapid.T)
 	all = map[string]func(*rapid.T){
 		"Set": func(t *rapid.T) { m.set(t, key.Draw(t, "key"), m.options.Expire, m.Set) },
@@ -244,11 +244,19 @@ func (m *modelCache) actions() map[string]func(*rapid.T) {
 				return m.FetchMany(ctx, keys)
 			})
 		},
+		"TakeEntry": func(t *rapid.T) {
+			terms := rapid.SampledFrom([]Terms{{}, Within(0), {NoStore: true}, {NoOld: true}}).Draw(t, "terms")
+			m.takeEntry(t, key.Draw(t, "key"), terms, rapid.Bool().Draw(t, "fails"))
+		},
 		"Refresh": func(t *rapid.T) { m.refresh(t, key.Draw(t, "key"), rapid.Bool().Draw(t, "fails")) },
-		"Compute": func(t *rapid.T) { m.compute(t, key.Draw(t, "key"), Op(rapid.IntRange(0, 2).Draw(t, "op")), nil) },
+		"Compute": func(t *rapid.T) { m.compute(t, key.Draw(t, "key"), Op(rapid.IntRange(0, 2).Draw(t, "op")), nil, true) },
 		"ComputeWithExpire": func(t *rapid.T) {
 			d := orNegative.Draw(t, "ttl")
-			m.compute(t, key.Draw(t, "key"), Op(rapid.IntRange(0, 2).Draw(t, "op")), &d)
+			m.compute(t, key.Draw(t, "key"), Op(rapid.IntRange(0, 2).Draw(t, "op")), &d, false)
+		},
+		"ComputeEntry": func(t *rapid.T) {
+			d := orNegative.Draw(t, "ttl")
+			m.compute(t, key.Draw(t, "key"), Op(rapid.IntRange(0, 2).Draw(t, "op")), &d, true)
 		},
 		"Clear":  func(t *rapid.T) { m.Clear(); m.settleEvents(t, -1, Cleared) },
 		"Resize": func(t *rapid.T) { m.resize(t, rapid.SampledFrom([]int{0, 1, 3, 10, 100}).Draw(t, "limit")) },
@@ -448,6 +456,50 @@ func (m *modelCache) take(t *rapid.T, key int, ttl time.Duration, fails bool, ta
 	m.set(t, key, ttl, load)
 }
 
+// takeEntry takes a key on terms.
+func (m *modelCache) takeEntry(t *rapid.T, key int, terms Terms, fails bool) {
+	take := func(key int, fetch func() (int, error)) (int, error) {
+		e, err := m.TakeEntry(context.Background(), key, terms, func(context.Context, *Load[int]) (int, error) { return fetch() })
+		has := m.entries[key]
+		has.used = time.Now()
+		if err == nil && m.live(key) && has.value == e.Value && e.TTL != m.left(has) {
+			t.Fatalf("TakeEntry(%d) = %+v, %v are left", key, e, m.left(has))
+		}
+		return e.Value, err
+	}
+	failed := errors.New("failed")
+	switch {
+	case !terms.bounded && (m.live(key) || !terms.NoStore):
+		m.take(t, key, m.options.Expire, fails, func(key int, fetch func() (int, error)) (int, error) {
+			v, err := take(key, fetch)
+			if err != nil {
+				v = 7
+			}
+			return v, err
+		})
+	case fails:
+		m.misses++
+		m.failed++
+		if v, err := take(key, func() (int, error) { return 7, failed }); err != failed || v != 0 {
+			t.Fatalf("TakeEntry(%d) = %d, %v", key, v, err)
+		}
+	case terms.NoStore:
+		m.misses++
+		m.loads++
+		if v, err := take(key, func() (int, error) { return -1, nil }); err != nil || v != -1 {
+			t.Fatalf("TakeEntry(%d) = %d, %v", key, v, err)
+		}
+	default:
+		m.misses++
+		m.loads++
+		m.set(t, key, m.options.Expire, func(key, value int) {
+			if v, err := take(key, func() (int, error) { return value, nil }); v != value || err != nil {
+				t.Fatalf("TakeEntry(%d) = %d, %v", key, v, err)
+			}
+		})
+	}
+}
+
 // refresh loads a key again.
 func (m *modelCache) refresh(t *rapid.T, key int, fails bool) {
 	failed := errors.New("failed")
@@ -536,12 +588,19 @@ func (m *modelCache) takeMany(t *rapid.T, keys []int, fails bool, take func(cont
 	m.settle(t, own, -1, Evicted)
 }
 
-// compute computes with a TTL, or with none so that a key that has a deadline keeps it.
-func (m *modelCache) compute(t *rapid.T, key int, op Op, ttl *time.Duration) {
+// compute computes with a TTL, or with that of the options if it is nil. If keeps, a key that has a
+// deadline keeps it.
+func (m *modelCache) compute(t *rapid.T, key int, op Op, ttl *time.Duration, keeps bool) {
+	keep := keeps
+	keeps = keeps && m.live(key)
 	run := func(value int) (int, bool) {
 		f := func(old int, found bool) (int, Op) {
 			m.wantValue(t, "Compute", key, old, found)
 			return value, op
+		}
+		if ttl != nil && keep {
+			e, ok := m.ComputeEntry(key, *ttl, f)
+			return e.Value, ok
 		}
 		if ttl != nil {
 			return m.ComputeWithExpire(key, *ttl, f)
@@ -552,7 +611,7 @@ func (m *modelCache) compute(t *rapid.T, key int, op Op, ttl *time.Duration) {
 	case op == OpKeep:
 		v, ok := run(-1)
 		m.wantValue(t, "Compute", key, v, ok)
-	case op == OpDelete, ttl != nil && *ttl < 0:
+	case op == OpDelete, ttl != nil && *ttl < 0 && !keeps:
 		if v, ok := run(-1); ok || v != 0 {
 			t.Fatalf("Compute(%d) = %d, %v after OpDelete", key, v, ok)
 		}
@@ -560,10 +619,10 @@ func (m *modelCache) compute(t *rapid.T, key int, op Op, ttl *time.Duration) {
 	default:
 		var deadline time.Time
 		switch {
+		case keeps:
+			deadline = m.entries[key].deadline
 		case ttl != nil && *ttl > 0:
 			deadline = time.Now().Add(*ttl)
-		case ttl == nil && m.live(key):
-			deadline = m.entries[key].deadline
 		case ttl == nil && m.options.Expire > 0:
 			deadline = time.Now().Add(m.options.Expire)
 		}

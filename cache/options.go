@@ -28,6 +28,12 @@ type Options[K comparable, V any] struct {
 	// value does not expire.
 	Expire time.Duration
 
+	// ExpireBy returns the TTL of a value for which the method, or the load by l.Expire, says none. 0
+	// means for ever. With a negative TTL the value is not stored, and what the key had is removed, but
+	// by GetOrSet. It is called outside all locks, by several goroutines at once, also for a result that
+	// is then dropped. Set Expire or ExpireBy, not both.
+	ExpireBy func(key K, value V) time.Duration
+
 	// Idle expires an entry that was not read for this long, even before its TTL ends; 0 means
 	// never. So a hit postpones a deadline, but not beyond the TTL.
 	Idle time.Duration

@@ -69,7 +69,7 @@ func (c *Cache[K, V]) setWatch(w *watch[K]) {
 	c.common.watch.Store(w)
 	for s := range c.common.all() {
 		s.lock.Lock()
-		s.noted = w != nil || c.common.observers.ages
+		s.noted = w != nil || c.common.ages
 		s.lock.Unlock()
 	}
 }

@@ -60,6 +60,7 @@ func (at *look[K, V]) beginDue(ctx context.Context, ended bool, first *load[K, V
 	l := at.current()
 	switch {
 	case l != nil && l.renewal:
+		l.unkept = false
 	case ended:
 		at.lives.dueNow(at.slot, &at.common.time)
 	case l == nil:
@@ -90,7 +91,9 @@ func (at *look[K, V]) beginRenewal(ctx context.Context, first *load[K, V]) *load
 // renew makes l, which is about to begin, a renewal of the entry.
 func (at *look[K, V]) renew(l *load[K, V]) {
 	l.replaces(at.entries[at.slot].value)
-	l.tries = at.lives.renew(at.slot, &at.common.time)
+	if l.tries = -1; !l.unkept { // others renew a value while it is loaded for a caller that stores nothing
+		l.tries = at.lives.renew(at.slot, &at.common.time)
+	}
 }
 
 // skipRenewal postpones a renewal of the entry that cannot begin now.
@@ -156,7 +159,7 @@ func (c *Cache[K, V]) standIn(key K, who *caller) (value V, ok bool) {
 	defer s.lock.RUnlock(r)
 	at.shard = s
 	at.slot, ok = s.findUsable(at.hash, key)
-	if ok = ok && s.tally.storedSince(at.slot, who.since) && !(who.refusesOld() && s.checkExpired(at.slot)); ok {
+	if ok = ok && who.accepts(s.tally.bornOf(at.slot)) && !(who.refusesOld() && s.checkExpired(at.slot)); ok {
 		value = at.answer(who)
 	}
 	return value, ok

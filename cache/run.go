@@ -95,7 +95,7 @@ func (c *Cache[K, V]) finish(l *load[K, V], repanic bool) {
 }
 
 // call calls fetch and then releases its share of a permit, however fetch ends. The permit must not be
-// held any longer: Weigh, Negative and the functions of DelFunc may call one of the Takes, and so may
+// held any longer: Weigh, ExpireBy, Negative and the functions of DelFunc may call one of the Takes, and so may
 // OnRemove, for which the end of the load waits.
 func (l *load[K, V]) call(fetch func(context.Context, *load[K, V]), rules *flight.Rules) {
 	defer rules.Release(l.flight)
@@ -105,6 +105,9 @@ func (l *load[K, V]) call(fetch func(context.Context, *load[K, V]), rules *fligh
 // returned weighs the value that a fetch has returned for one load of its batch, or asks Negative about
 // the error.
 func (c *Cache[K, V]) returned(l *load[K, V]) {
+	if l.err == nil && l.Expire == 0 && c.common.expireBy != nil {
+		l.Expire = c.common.expireBy(l.key, l.value)
+	}
 	switch {
 	case l.err == nil && l.Expire >= 0 && !l.Unchanged:
 		l.weight = c.common.size.weightOf(l.key, l.value)

@@ -64,6 +64,10 @@ func (c *Cache[K, V]) setIn(s *shard[K, V], i uint32, found bool, h uint64, key 
 
 // setAny is set in a cache that is not simple.
 func (c *Cache[K, V]) setAny(h uint64, key K, value V, ttl time.Duration) {
+	if ttl = c.common.ttlOf(key, value, ttl); ttl < 0 {
+		c.Del(key)
+		return
+	}
 	u := update[K, V]{hash: h, key: key, value: value, weight: c.common.size.weightOf(key, value), life: c.common.time.lifeOf(h, ttl)}
 	s := c.common.lock(h)
 	if !c.endStore(s, &u, u.put(s)) {
@@ -101,6 +105,9 @@ func (c *Cache[K, V]) getOrSet(key K, value V, ttl time.Duration) (actual V, loa
 	if actual, loaded = c.Get(key); loaded {
 		return actual, true
 	}
+	if ttl = c.common.ttlOf(key, value, ttl); ttl < 0 {
+		return value, false
+	}
 	h := c.common.hasher.Hash(key)
 	u := update[K, V]{hash: h, key: key, value: value, weight: c.common.size.weightOf(key, value), life: c.common.time.lifeOf(h, ttl)}
 	actual = value
@@ -117,8 +124,12 @@ func (c *Cache[K, V]) getOrSet(key K, value V, ttl time.Duration) (actual V, loa
 // Swap is [Cache.Set], but returns the value that the key had before and true, or false if
 // there was none or it had expired. It counts as neither a hit nor a miss.
 func (c *Cache[K, V]) Swap(key K, value V) (old V, ok bool) {
+	ttl := c.common.ttlOf(key, value, c.common.time.expireAfter)
+	if ttl < 0 {
+		return c.GetAndDel(key)
+	}
 	h := c.common.hasher.Hash(key)
-	u := update[K, V]{hash: h, key: key, value: value, weight: c.common.size.weightOf(key, value), life: c.common.time.lifeOf(h, c.common.time.expireAfter)}
+	u := update[K, V]{hash: h, key: key, value: value, weight: c.common.size.weightOf(key, value), life: c.common.time.lifeOf(h, ttl)}
 	c.store(&u, func(s *shard[K, V]) uint64 {
 		var i uint32
 		var none V

@@ -210,3 +210,15 @@ func (s *shard[K, V]) moveAllEarlier() {
 	s.lives.restartEarlier()
 	s.moveEarlier(noTick, len(s.entries))
 }
+
+// A freshness says how fresh a value is.
+type freshness struct {
+	deadline int64
+	due      int64        // the word of due
+	born     clock.Moment // when it was stored, or its load began; 0: not known
+}
+
+// freshnessOf returns how fresh the value of entry i is.
+func (s *shard[K, V]) freshnessOf(i uint32) freshness {
+	return freshness{s.entries[i].deadline.Get(), s.lives.dueOf(i), s.tally.bornOf(i)}
+}

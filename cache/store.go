@@ -18,6 +18,7 @@ type update[K comparable, V any] struct {
 	reserved uint64 // of the budget, by evictions for this value
 	making   bool   // the caller makes room, and holds budget.making
 	reported bool   // events were queued, so settle must follow
+	refused  bool   // it is not stored, whatever room there is
 }
 
 // store stores u, in one attempt or more. Each attempt runs with the shard of u locked: it
@@ -62,6 +63,7 @@ func (u *update[K, V]) put(s *shard[K, V]) (missing uint64) {
 func (u *update[K, V]) putAt(s *shard[K, V], i uint32, found bool) (missing uint64) {
 	s.change(u.hash, u.key)
 	if s.closed || !s.common.hasher.Reflexive(u.key) {
+		u.refused = true
 		return 0
 	}
 	if found && !s.common.time.clock.Far(s.entries[i].deadline.Get()) && s.checkGone(i) {
@@ -175,6 +177,7 @@ func (u *update[K, V]) putWeighed(s *shard[K, V], i uint32, found bool) (missing
 // refuse is put of a value that is heavier than MaxWeight: it replaces the old value, which
 // is entry i if found, and is evicted itself.
 func (u *update[K, V]) refuse(s *shard[K, V], i uint32, found bool) {
+	u.refused = true
 	if found {
 		s.remove(i, u.hash, Replaced)
 	}

@@ -159,7 +159,7 @@ func (m *many[K, V]) flights(own []*load[K, V]) []*load[K, V] {
 func (m *many[K, V]) loadAll(keys []K) {
 	if len(keys) > 0 {
 		m.who = m.cache.common.loads.callerOf(m.ctx)
-		m.who.patient, m.who.since, m.who.waits = true, m.since, m.apart
+		m.who.patient, m.who.since, m.who.anew, m.who.waits = true, m.since, m.since > 0, m.apart
 	}
 	for len(keys) > 0 {
 		keys = m.load(keys)
@@ -218,7 +218,7 @@ func (m *many[K, V]) accept(l *load[K, V], err error) {
 // fail lets a value in Grace stand in, if there is one, and else keeps the error.
 func (m *many[K, V]) fail(key K, err error) {
 	if m.ctx.Err() == nil && m.since == 0 {
-		if value, ok := m.cache.standIn(key); ok {
+		if value, ok := m.cache.standIn(key, &m.who); ok {
 			m.has(key, value)
 			return
 		}

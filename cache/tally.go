@@ -62,7 +62,7 @@ func (t *tally) store(i uint32, began int64, c *clock.Clock) {
 	if began == 0 {
 		began = c.Now()
 	}
-	t.born[i] = max(clock.MomentOf(began), 1)
+	t.born[i] = clock.MomentOf(began)
 }
 
 // bornOf returns when the value of entry i was stored, or its load began; 0 if that is not known.
@@ -71,16 +71,6 @@ func (t *tally) bornOf(i uint32) clock.Moment {
 		return 0
 	}
 	return t.born[i]
-}
-
-// storedSince reports whether the value of entry i was certainly stored, or its load begun, after since,
-// which is not in the future. It is true of all values if since is 0.
-func (t *tally) storedSince(i uint32, since int64) bool {
-	if since == 0 {
-		return true
-	}
-	born := t.bornOf(i)
-	return born > 0 && int32(born-clock.MomentOf(since)) > 0
 }
 
 // evict notes that entry i is evicted now.

@@ -42,14 +42,14 @@ func Within(age time.Duration) Terms { return Terms{bounded: true, age: max(age,
 func (c *Cache[K, V]) TakeEntry(ctx context.Context, key K, terms Terms, fetch func(ctx context.Context, l *Load[V]) (V, error)) (Entry[K, V], error) {
 	checkContext(ctx, "TakeEntry")
 	none := Entry[K, V]{Key: key}
-	since, err := c.since(terms)
-	switch {
-	case err != nil:
-		return none, err
-	case fetch == nil && c.loaders == nil:
+	if fetch == nil && c.loaders == nil {
 		return none, noLoader("TakeEntry")
 	}
-	f, seen := c.seeOn(key, terms, since)
+	who, err := c.callerOn(terms)
+	if err != nil {
+		return none, err
+	}
+	f, seen := c.seeOn(key, terms, &who)
 	if seen == hit {
 		return c.common.entryOf(f, true), nil
 	}
@@ -62,8 +62,7 @@ func (c *Cache[K, V]) TakeEntry(ctx context.Context, key K, terms Terms, fetch f
 		return c.common.entryOf(f, true), nil
 	}
 	on := asking{Terms: terms}
-	who := c.common.loads.callerOf(ctx)
-	who.since, who.on = since, &on
+	who.Caller, who.on = c.common.loads.rules.CallerOf(ctx), &on
 	who.background, who.patient = !terms.NoStore, terms.NoStore || who.patienceOr(c.common.time.patience) > 0
 	f.key = key
 	if f.value, err = c.takeAs(key, seen, &who, by, gather); err != nil {
@@ -76,22 +75,25 @@ func (c *Cache[K, V]) TakeEntry(ctx context.Context, key K, terms Terms, fetch f
 // An asking is what a caller asks for by its Terms, and how fresh the value is that it gets.
 type asking struct {
 	Terms
-	told freshness
+	told     freshness
+	answered bool // by a load that was not stored, with an error that would have replaced any value
 }
 
-// since returns the time since when a value must have been stored for terms; 0: at any time.
-func (c *Cache[K, V]) since(terms Terms) (int64, error) {
+// callerOn returns a caller that knows how old a value may be by terms.
+func (c *Cache[K, V]) callerOn(terms Terms) (who caller, err error) {
 	if !terms.bounded {
-		return 0, nil
+		return who, nil
 	}
-	if terms.age > 0 && !c.common.observers.ages {
-		return 0, wrongArgument("TakeEntry within %v of a cache without Ages: want this option, or Within(0)", terms.age)
+	if terms.age > 0 && !c.common.ages {
+		return who, wrongArgument("TakeEntry within %v of a cache without Ages: want this option, or Within(0)", terms.age)
 	}
-	return max(c.common.time.clock.MustNow()-int64(terms.age), 0), nil
+	who.now = c.common.time.clock.MustNow()
+	who.since, who.anew = max(who.now-int64(terms.age), knownAge), terms.age == 0
+	return who, nil
 }
 
 // seeOn is see for TakeEntry. A value that the terms refuse is missing; one in Grace is not counted yet.
-func (c *Cache[K, V]) seeOn(key K, terms Terms, since int64) (f liveEntry[K, V], seen sight) {
+func (c *Cache[K, V]) seeOn(key K, terms Terms, who *caller) (f liveEntry[K, V], seen sight) {
 	h := c.common.hasher.Hash(key)
 	if w := c.common.watch.Load(); w != nil {
 		c.asked(w, h, key)
@@ -103,8 +105,9 @@ func (c *Cache[K, V]) seeOn(key K, terms Terms, since int64) (f liveEntry[K, V],
 		s.lock.RUnlockMiss(r)
 		return f, miss
 	}
-	switch expired := s.checkExpired(i); {
-	case expired && (terms.NoOld || s.checkGone(i)), !s.tally.storedSince(i, since):
+	expired := s.checkExpired(i)
+	switch {
+	case expired && (terms.NoOld || s.checkGone(i)), !who.accepts(s.tally.bornOf(i)):
 		seen = miss
 	case expired:
 		seen = missInGrace
@@ -113,7 +116,9 @@ func (c *Cache[K, V]) seeOn(key K, terms Terms, since int64) (f liveEntry[K, V],
 	}
 	switch seen {
 	case miss:
-		s.tally.missExpired()
+		if expired {
+			s.tally.missExpired()
+		}
 		s.lock.RUnlockMiss(r)
 	case missInGrace:
 		s.lock.RUnlock(r)

@@ -67,7 +67,7 @@ func TestWithin(t *testing.T) {
 // TestWithinAndLoads checks that a caller joins no load that began too early, and none that it begins is
 // joined by one that asks for a later one.
 func TestWithinAndLoads(t *testing.T) {
-	tableTest(t, cache.Options[string, int]{Expire: time.Hour}, func(t *testing.T, d *table, c *cache.Cache[string, int]) {
+	tableTest(t, cache.Options[string, int]{Expire: time.Hour, Ages: true}, func(t *testing.T, d *table, c *cache.Cache[string, int]) {
 		go func() {
 			if v, err := c.Fetch(t.Context(), "a"); v != 1 || err != nil {
 				t.Errorf("Fetch = %d, %v", v, err)
@@ -82,10 +82,17 @@ func TestWithinAndLoads(t *testing.T) {
 		if v, ok := c.Get("a"); v != 10 || !ok {
 			t.Errorf("the cache has %d, %t", v, ok)
 		}
-		_, err := c.TakeEntry(t.Context(), "a", cache.Within(time.Hour), nil)
-		if !errors.Is(err, cache.ErrArgument) {
-			t.Errorf("without Ages: %v", err)
+		go func() { _, _ = c.Fetch(t.Context(), "b") }()
+		go func() { _, _ = c.TakeEntry(t.Context(), "b", cache.Within(0), nil) }()
+		time.Sleep(time.Second / 2)
+		go func() {
+			time.Sleep(time.Second / 4)
+			c.Set("b", 7) // not what a load has brought
+		}()
+		if e, err := c.TakeEntry(t.Context(), "b", cache.Within(0), nil); err != nil || e.Value != 2 {
+			t.Errorf("beside two loads: %+v, %v", e, err)
 		}
+		d.calls = nil
 		d.fails = errDown
 		if _, err := c.TakeEntry(t.Context(), "a", cache.Within(0), nil); err != errDown {
 			t.Errorf("a load that fails: %v", err)
@@ -161,9 +168,16 @@ func TestNoStore(t *testing.T) {
 		if _, err := c.TakeEntry(t.Context(), "a", cache.Terms{NoStore: true, NoOld: true}, nil); err != errNoRow {
 			t.Errorf("an error: %v", err)
 		}
+		d.tell = func(_ string, l *cache.Load[int]) { l.Gone = true }
+		if _, err := c.TakeEntry(t.Context(), "a", cache.Terms{NoStore: true}, nil); !errors.Is(err, cache.ErrNotFound) {
+			t.Errorf("of a row that is gone: %v", err)
+		}
 		d.tell = nil
+		if e, ok := c.Stale("a"); e.Value != 7 || !ok {
+			t.Errorf("after errors the old value is %+v, %t", e, ok)
+		}
 		takeEntry(t, c, cache.Terms{NoStore: true, NoOld: true}, 1, time.Second)
-		d.called(t, []string{"a"}, []string{"a"}, []string{"a"})
+		d.called(t, []string{"a"}, []string{"a"}, []string{"a"}, []string{"a"})
 
 		c.Del("a")
 		go func() {
@@ -180,6 +194,77 @@ func TestNoStore(t *testing.T) {
 	})
 }
 
+// TestNoStoreBesideALoad checks that a call that stores nothing keeps no other load from being stored, nor a
+// value from being renewed.
+func TestNoStoreBesideALoad(t *testing.T) {
+	noStore := cache.Within(0)
+	noStore.NoStore = true
+	tableTest(t, cache.Options[string, int]{Expire: time.Minute, Refresh: 0.5}, func(t *testing.T, d *table, c *cache.Cache[string, int]) {
+		go func() { _, _ = c.Fetch(t.Context(), "a") }()
+		time.Sleep(time.Second / 2)
+		takeEntry(t, c, noStore, 1, time.Second)
+		if e, ok := c.Entry("a"); e.Value != 1 || !ok {
+			t.Errorf("the cache has %+v, %t", e, ok)
+		}
+		d.called(t, []string{"a"}, []string{"a"})
+
+		c.Set("a", 7)
+		time.Sleep(30*time.Second - time.Second/2)
+		go takeEntry(t, c, noStore, 1, time.Second)
+		time.Sleep(time.Second / 2)
+		if v, err := c.Fetch(t.Context(), "a"); v != 7 || err != nil {
+			t.Errorf("of a value that is due: %d, %v", v, err)
+		}
+		time.Sleep(time.Second)
+		if v, ok := c.Get("a"); v != 1 || !ok {
+			t.Errorf("a renewal that has joined the load: %d, %t", v, ok)
+		}
+		d.called(t, []string{"a"})
+	})
+	tableTest(t, cache.Options[string, int]{Expire: time.Minute, Grace: time.Hour}, func(t *testing.T, d *table, c *cache.Cache[string, int]) {
+		c.Set("a", 7)
+		time.Sleep(2 * time.Minute)
+		go takeEntry(t, c, cache.Terms{NoStore: true}, 1, time.Second)
+		time.Sleep(time.Second / 2)
+		if v, err := c.Fetch(t.Context(), "a"); v != 7 || err != nil {
+			t.Errorf("of a value in Grace: %d, %v", v, err)
+		}
+		time.Sleep(time.Second)
+		if v, ok := c.Get("a"); v != 1 || !ok {
+			t.Errorf("after a load that a Fetch has relied on: %d, %t", v, ok)
+		}
+		d.called(t, []string{"a"})
+	})
+}
+
+// TestTTLOfWhatIsNotStored checks that a value that was loaded and not stored has no TTL.
+func TestTTLOfWhatIsNotStored(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx := t.Context()
+		for name, load := range map[string]func(c *cache.Cache[string, int], l *cache.Load[int]) int{
+			"too heavy":     func(*cache.Cache[string, int], *cache.Load[int]) int { return 20 },
+			"negative":      func(_ *cache.Cache[string, int], l *cache.Load[int]) int { l.Expire = -1; return 1 },
+			"changed":       func(c *cache.Cache[string, int], _ *cache.Load[int]) int { c.Del("k"); return 1 },
+			"closed":        func(c *cache.Cache[string, int], _ *cache.Load[int]) int { _ = c.Close(ctx); return 1 },
+			"old and gone":  func(c *cache.Cache[string, int], l *cache.Load[int]) int { c.Del("k"); l.Unchanged = true; return 1 },
+			"old and there": func(_ *cache.Cache[string, int], l *cache.Load[int]) int { l.Unchanged = true; return 1 },
+		} {
+			c := cache.Must(cache.Options[string, int]{Expire: time.Hour, Grace: time.Hour, MaxWeight: 10, Weigh: func(_ string, v int) uint32 { return uint32(v) }})
+			c.Set("k", 1)
+			c.Expire("k")
+			e, err := c.TakeEntry(ctx, "k", cache.Terms{NoOld: true}, func(_ context.Context, l *cache.Load[int]) (int, error) { return load(c, l), nil })
+			want := time.Duration(0)
+			if name == "old and there" {
+				want = time.Hour
+			}
+			if err != nil || e.TTL != want || e.Due || e.InGrace {
+				t.Errorf("%s: %+v, %v", name, e, err)
+			}
+			cache.MustClose(t, c)
+		}
+	})
+}
+
 // TestPatienceByCall checks how long a call waits for a value in Grace.
 func TestPatienceByCall(t *testing.T) {
 	tableTest(t, cache.Options[string, int]{Expire: time.Minute, Grace: time.Hour, Patience: 200 * time.Millisecond}, func(t *testing.T, d *table, c *cache.Cache[string, int]) {
@@ -187,7 +272,7 @@ func TestPatienceByCall(t *testing.T) {
 			c.Set("a", 7)
 			time.Sleep(2 * time.Minute)
 			before := time.Now()
-			if e, err := c.TakeEntry(t.Context(), "a", cache.Terms{Patience: patience}, nil); err != nil || e.Value != 7 || !e.InGrace || !e.Due {
+			if e, err := c.TakeEntry(t.Context(), "a", cache.Terms{Patience: patience}, nil); err != nil || e.Value != 7 || !e.InGrace {
 				t.Errorf("Patience %v: %+v, %v", patience, e, err)
 			}
 			if waited := time.Since(before); waited != waits {
@@ -235,7 +320,7 @@ func TestTakeEntry(t *testing.T) {
 			time.Sleep(after.sleep)
 			e, err := take(after.terms)
 			synctest.Wait()
-			if off := e.Age - after.age; err != nil || e.Value != 1 || e.Due != after.due || e.InGrace != (e.TTL < 0) || off > 17*time.Millisecond || off < -17*time.Millisecond {
+			if off := e.Age - after.age; err != nil || e.Value != 1 || e.Due != after.due || e.InGrace != (i == 5) || off > 17*time.Millisecond || off < -17*time.Millisecond {
 				t.Errorf("call %d: %+v, %v, want age %v", i, e, err, after.age)
 			}
 			if s := c.Stats(); s.Misses != after.misses || s.Gets() != uint64(i+1) || calls != after.calls {
@@ -244,6 +329,9 @@ func TestTakeEntry(t *testing.T) {
 		}
 		if n := testing.AllocsPerRun(10, func() { _, _ = c.TakeEntry(ctx, "k", cache.Within(time.Minute), noFetch) }); n != 0 {
 			t.Errorf("a hit makes %v allocations", n)
+		}
+		if _, err := cache.Must(cache.Options[string, int]{}).TakeEntry(ctx, "k", cache.Within(time.Hour), noFetch); !errors.Is(err, cache.ErrArgument) {
+			t.Errorf("without Ages: %v", err)
 		}
 		if _, err := c.TakeEntry(ctx, "k", cache.Terms{}, nil); !errors.Is(err, cache.ErrArgument) {
 			t.Errorf("with neither fetch nor loader: %v", err)

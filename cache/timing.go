@@ -25,7 +25,7 @@ type timing struct {
 	lead        atomic.Int64 // the most by which an entry is due before its deadline
 	clock       clock.Clock
 	driver      driver
-	expireAfter time.Duration
+	expireAfter time.Duration // the TTL of a value that is stored without one, or ttlByValue
 	tick        time.Duration
 	short       time.Duration // a hundred ticks: a shorter TTL counts from the exact time
 	jitter      float64
@@ -85,6 +85,17 @@ func (t *timing) lifeOf(h uint64, ttl time.Duration) life {
 		t.clock.MustNow()
 	}
 	return l
+}
+
+// ttlByValue stands for the TTL that the option ExpireBy returns. Callers with negative TTLs do not get here.
+const ttlByValue = time.Duration(math.MinInt64)
+
+// ttlOf returns the TTL of a value that is to be stored, for one that may be ttlByValue. No lock may be held.
+func (c *common[K, V]) ttlOf(key K, value V, ttl time.Duration) time.Duration {
+	if ttl == ttlByValue {
+		return c.expireBy(key, value)
+	}
+	return ttl
 }
 
 // ends reports whether an entry with the given TTL is to expire, or to be renewed.

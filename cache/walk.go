@@ -55,13 +55,6 @@ type liveEntry[K comparable, V any] struct {
 	moved bool // to another shard, where it may have changed, and only key is right
 }
 
-// A freshness says how fresh a value is.
-type freshness struct {
-	deadline int64
-	due      int64        // the word of due
-	born     clock.Moment // when it was stored, or its load began; 0: not known
-}
-
 // entryOf returns the Entry of f, or an empty one if not ok.
 func (c *common[K, V]) entryOf(f liveEntry[K, V], ok bool) Entry[K, V] {
 	e := Entry[K, V]{Key: f.key, Value: f.value}
@@ -111,11 +104,6 @@ func (c *common[K, V]) liveEntry(key K, inGrace bool) (f liveEntry[K, V], ok boo
 func (s *shard[K, V]) liveEntry(i uint32) liveEntry[K, V] {
 	e := &s.entries[i]
 	return liveEntry[K, V]{e.key, e.value, s.freshnessOf(i), s.split}
-}
-
-// freshnessOf returns how fresh the value of entry i is.
-func (s *shard[K, V]) freshnessOf(i uint32) freshness {
-	return freshness{s.entries[i].deadline.Get(), s.lives.dueOf(i), s.tally.bornOf(i)}
 }
 
 // nextLive returns the first entry in perHold slots from i on that has not expired, or has moved, and

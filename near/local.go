@@ -103,7 +103,7 @@ func newLocal[K comparable, V any](source Source, o LocalOptions[K, V], serveOn 
 		}
 	}, l.failures.last)
 	if serveOn > 0 {
-		l.spare = cache.Must(cache.Options[K, V]{}) // without Weigh: forgetAll stores under link.mu
+		l.spare = cache.Must(cache.Options[K, V]{}) // without Weigh and ExpireBy: forgetAll stores under link.mu
 	}
 	l.open, l.stop = context.WithCancel(context.Background())
 	go l.watch(source)

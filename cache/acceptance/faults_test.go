@@ -60,8 +60,12 @@ func methods[K comparable](c *cache.Cache[K, int], key K) map[string]func() {
 		"TakeMany": func() {
 			_, _ = c.TakeMany(context.Background(), []K{key}, func(context.Context, []K) (map[K]int, error) { return map[K]int{key: 1}, nil })
 		},
-		"Fetch":        func() { _, _ = c.Fetch(loadsOne, key) },
-		"FetchMany":    func() { _, _ = c.FetchMany(loadsOne, []K{key}) },
+		"Fetch":     func() { _, _ = c.Fetch(loadsOne, key) },
+		"FetchMany": func() { _, _ = c.FetchMany(loadsOne, []K{key}) },
+		"TakeEntry": func() { _, _ = c.TakeEntry(loadsOne, key, cache.Within(0), nil) },
+		"ComputeEntry": func() {
+			c.ComputeEntry(key, time.Hour, func(old int, _ bool) (int, cache.Op) { return old + 1, cache.OpSet })
+		},
 		"Refresh":      func() { _ = c.Refresh(loadsOne, key) },
 		"Entry":        func() { c.Entry(key) },
 		"Expire":       func() { c.Expire(key) },

@@ -97,6 +97,10 @@ var takes = map[string]taking{
 	"TakeWith": func(ctx context.Context, c *cache.Cache[string, int], key string, fetch loading) (int, error) {
 		return c.TakeWith(ctx, key, func(ctx context.Context, _ *cache.Load[int]) (int, error) { return fetch(ctx) })
 	},
+	"TakeEntry": func(ctx context.Context, c *cache.Cache[string, int], key string, fetch loading) (int, error) {
+		e, err := c.TakeEntry(ctx, key, cache.Terms{}, func(ctx context.Context, _ *cache.Load[int]) (int, error) { return fetch(ctx) })
+		return e.Value, err
+	},
 	"TakeMany": func(ctx context.Context, c *cache.Cache[string, int], key string, fetch loading) (int, error) {
 		found, err := c.TakeMany(ctx, []string{key}, func(ctx context.Context, missing []string) (map[string]int, error) {
 			v, err := fetch(ctx)

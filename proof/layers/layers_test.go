@@ -22,7 +22,7 @@ var layers = []struct {
 	name  string
 	files string
 }{
-	{"API", "options check event cache inline get set del expire delfunc touch compute take takemany fetch base walk coldwalk save savefile restore stats hotkeys record limit negative close"},
+	{"API", "options check event cache inline get set del expire delfunc touch compute take terms takemany fetch base walk coldwalk save savefile restore stats hotkeys record limit negative close"},
 	{"loads", "errors look join gather run conclude caller fetcher renewal filters"},
 	{"machine", "shard arrays slots lives earlier turn tally pending sizing store removal budget room evict expiry due timing driver table common fence load loading kepterrors watch"},
 	{"leaf", "goroutine"},

@@ -22,10 +22,10 @@ import (
 var underLocks = []struct{ lock, functions, reason string }{
 	{"flight.Flight.mu", "context.WithoutCancel of context.Context, context.WithCancelCause of context.Context, context.WithDeadlineCause of context.Context, context.WithDeadlineCause of error",
 		"Of a context without cancel these call only Value, for a key of package context, and of an error nothing."},
-	{"gozero.merged.mu", "near.Watcher.ChangedAll, near.KeyWatcher.ChangedIf, near.KeyWatcher.Except, near.LagWatcher.MaxLag, near.Coverer.Covers, near.ChangedIf.changed, near.Except.untold, near.Text.Parse, near.Text.String, near.Options.Weigh, cache.Options.Weigh, fmt.Errorf of error, logx.Errorf of error",
+	{"gozero.merged.mu", "near.Watcher.ChangedAll, near.KeyWatcher.ChangedIf, near.KeyWatcher.Except, near.LagWatcher.MaxLag, near.Coverer.Covers, near.ChangedIf.changed, near.Except.untold, near.Text.Parse, near.Text.String, near.Options.Weigh, cache.Options.Weigh, fmt.Errorf of error, logx.Errorf of error, cache.Options.ExpireBy",
 		"The sources of a ring tell the watcher and the log one after another. Nobody but a source waits for it."},
-	{"near.link.mu", "near.Options.Weigh, cache.Options.Weigh",
-		"What stands in is in a cache without Weigh."},
+	{"near.link.mu", "near.Options.Weigh, cache.Options.Weigh, cache.Options.ExpireBy",
+		"What stands in is in a cache without these."},
 	{"redis.sessions.entering", "rueidis.NewClient of rueidis.ClientOption, fmt.Errorf of error",
 		"Sessions begin one after another, so they dial one after another. Nobody else waits for it."},
 	{"stats.sampler.mu", "cache.Base.Amend.amend, near.LocalOptions.Amend, near.PartialSource.Partial",

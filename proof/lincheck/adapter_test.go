@@ -84,7 +84,11 @@ func pinwheel[V parts](c *cache.Cache[int, V], expire time.Duration, ctx bool) *
 		if !ctx {
 			parent = context.WithoutCancel(parent)
 		}
-		_ = c.Refresh(parent, key)
+		if key%2 == 0 {
+			_ = c.Refresh(parent, key)
+			return
+		}
+		_, _ = c.TakeEntry(parent, key, cache.Within(0), nil)
 	}
 	s.Take = func(key int, fetch func() (int64, error)) (int64, error) {
 		wide := func() (V, error) {

@@ -231,9 +231,9 @@ func (c *call) toTake(wanted ...int) demand {
 }
 
 // mayWaitForPermits reports whether none of MaxLoads is freed only when the actor has ended.
-// Weigh, Negative and DelFunc are asked when a load has given its own back.
+// Weigh, ExpireBy, Negative and DelFunc are asked when a load has given its own back.
 func (c *call) mayWaitForPermits() bool {
-	return c.options.MaxLoads == 0 || c.above < 0 || slices.Contains([]string{"Weigh", "Negative", "DelFunc"}, c.kind) &&
+	return c.options.MaxLoads == 0 || c.above < 0 || slices.Contains([]string{"Weigh", "ExpireBy", "Negative", "DelFunc"}, c.kind) &&
 		!slices.ContainsFunc(fetchKinds, func(kind string) bool { return c.cast[kind] })
 }
 

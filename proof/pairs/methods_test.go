@@ -32,7 +32,7 @@ const (
 )
 
 // takes is how many methods are Takes, the first ones.
-const takes = 7
+const takes = 8
 
 // whole are the methods that a soak calls rarely: they take long, or leave little in the cache.
 var whole = []string{"Clear", "DelFunc", "ExpireFunc", "ExpireAll", "Coldest", "Hottest", "Close", "Resize", "ResizeWeight", "Save", "Restore", "SaveFile", "RestoreFile"}
@@ -59,6 +59,17 @@ var methods = []method{
 	}},
 	{"Fetch", nothing, func(c *call) {
 		c.take(1, []int{c.key}, func(ctx context.Context) { c.took(c.cache.Fetch(c.loadsBy(ctx), c.key)) })
+	}},
+	{"TakeEntry", itsKey, func(c *call) {
+		terms := one(c.dice, cache.Terms{}, cache.Within(0), cache.Terms{NoOld: true}, cache.Terms{NoStore: true}, cache.Terms{Patience: -1}, cache.Terms{Patience: 3 * ms})
+		if c.options.Ages && c.chance(30) {
+			terms = cache.Within(5 * ms)
+		}
+		fetch := one(c.dice, c.fetchOne, nil)
+		c.take(1, []int{c.key}, func(ctx context.Context) {
+			e, err := c.cache.TakeEntry(c.loadsBy(ctx), c.key, terms, fetch)
+			c.took(e.Value, err)
+		})
 	}},
 	{"TakeMany", nothing, func(c *call) {
 		wanted := c.Perm(c.keys)[:1+c.IntN(min(c.keys, 3))]
@@ -95,6 +106,7 @@ var methods = []method{
 	{"Swap", itsKey, func(c *call) { c.found(c.cache.Swap(c.key, c.value(c.key))) }},
 	{"Compute", itsKey, func(c *call) { c.found(c.cache.Compute(c.key, c.compute)) }},
 	{"ComputeWithExpire", itsKey, func(c *call) { c.found(c.cache.ComputeWithExpire(c.key, c.ttl(), c.compute)) }},
+	{"ComputeEntry", itsKey, func(c *call) { e, ok := c.cache.ComputeEntry(c.key, c.ttl(), c.compute); c.found(e.Value, ok) }},
 	{"Del", itsKey, func(c *call) { c.cache.Del(c.key) }},
 	{"GetAndDel", itsKey, func(c *call) { c.found(c.cache.GetAndDel(c.key)) }},
 	{"Clear", allKeys, func(c *call) { c.cache.Clear() }},
@@ -194,10 +206,10 @@ func (c *call) failed(err error) {
 }
 
 // fetchKinds are the actors that fetch for the Takes.
-var fetchKinds = []string{"fetch of Take", "fetch of TakeCtx", "fetch of TakeWith", "fetch of Fetch", "fetch of TakeMany", "fetch of FetchMany", "fetch of Refresh"}
+var fetchKinds = []string{"fetch of Take", "fetch of TakeCtx", "fetch of TakeWith", "fetch of Fetch", "fetch of TakeEntry", "fetch of TakeMany", "fetch of FetchMany", "fetch of Refresh"}
 
 // kinds are the actors beside the program.
-var kinds = append([]string{"OnRemove", "Weigh", "Negative", "Compute", "DelFunc", "Save"}, fetchKinds...)
+var kinds = append([]string{"OnRemove", "Weigh", "ExpireBy", "Negative", "Compute", "DelFunc", "Save"}, fetchKinds...)
 
 // A failure is the error of a fetch.
 type failure struct{ value }
@@ -310,6 +322,17 @@ func (r *round) weigh(key int, v value) uint32 {
 	a.right(key, v)
 	a.perform(0)
 	return uint32(a.IntN(7))
+}
+
+func (r *round) expireBy(key int, v value) time.Duration {
+	if key >= crowdKeys {
+		return 0
+	}
+	a := r.enter("ExpireBy", v.depth+1, v.above, r.dice.at('e', v.id))
+	defer a.leave()
+	a.right(key, v)
+	a.perform(0)
+	return one(a.dice, -1, 0, 10*ms, 50*ms)
 }
 
 func (r *round) negative(err error) time.Duration {

@@ -82,6 +82,9 @@ func newRound(s *stage, t *testing.T, d dice) *round {
 	if r.soak {
 		r.enlarge(d)
 	}
+	if o.Expire == 0 && d.chance(30) {
+		o.ExpireBy = r.expireBy
+	}
 	r.cast = map[string]bool{"the program": true}
 	fetches := d.chance(70)
 	for _, kind := range kinds {

@@ -179,7 +179,7 @@ func After(now int64, d time.Duration) int64 {
 	return Never
 }
 
-// A Moment is a time in units of 17 ms. It wraps around after two years.
+// A Moment is a time in units of 17 ms, from 1 on: 0 is none. It wraps around after two years.
 type Moment uint32
 
 // MomentShift is by how many bits to shift a Moment to the left for nanoseconds.
@@ -189,7 +189,7 @@ const MomentShift = 24
 func (c *Clock) Moment() Moment { return MomentOf(c.Now()) }
 
 // MomentOf returns the Moment of a time.
-func MomentOf(at int64) Moment { return Moment(uint64(at) >> MomentShift) }
+func MomentOf(at int64) Moment { return Moment(uint64(at)>>MomentShift) + 1 }
 
 // Until returns how long after m a later moment is.
 func (m Moment) Until(later Moment) time.Duration {
