@@ -21,6 +21,7 @@ require (
 )
 
 require (
+	github.com/google/go-cmp v0.7.0
 	github.com/pinwheel-cache/pinwheel/prometheus v0.0.0
 	github.com/prometheus/client_golang v1.23.2
 	github.com/redis/rueidis v1.0.79

@@ -41,12 +41,13 @@ type adapted struct {
 	text      []byte
 	functions []string // all that were in it
 	tests     []string // the tests and examples that are left
+	internal  int      // functions that use internals, and are blanked
 }
 
-// adapt makes a file of tests import adapters in place of the originals. It blanks
-// benchmarks, which may use internals of the original, and tests that expected omits, and
-// wraps others in a bubble. Line numbers stay the same.
-func adapt(name string, text []byte, imports map[string]string, expected expectations) (adapted, error) {
+// adapt makes a file of the suite's tests import adapters in place of the originals. It blanks
+// benchmarks, which may use internals of the original, and tests that use them or that expected
+// omits, and wraps others in a bubble. Line numbers stay the same.
+func (s suite) adapt(name string, text []byte, expected expectations) (adapted, error) {
 	files := token.NewFileSet()
 	file, err := parser.ParseFile(files, name, text, parser.ParseComments)
 	if err != nil {
@@ -61,13 +62,18 @@ func adapt(name string, text []byte, imports map[string]string, expected expecta
 		}
 		name := f.Name.Name
 		a.functions = append(a.functions, name)
+		if s.usesInternals(files, f, text) {
+			a.internal++
+			a.blank(files, f)
+			continue
+		}
 		if v := expected[name]; v == omitted || v == slow && !*long || measures(f) {
 			a.blank(files, f)
 			continue
-		} else if v == bubble {
+		}
+		if expected[name] == bubble || expected[everyTest] == bubble && strings.HasPrefix(name, "Test") {
 			bubbles = true
-			a.replace(files, f.Body.Rbrace, f.Body.End(), "}) }")
-			a.replace(files, f.Body.Lbrace, f.Body.Lbrace+1, "{ synctest.Test(t, func(t *testing.T) {")
+			a.wrap(files, f)
 		}
 		if strings.HasPrefix(name, "Test") || strings.HasPrefix(name, "Example") {
 			a.tests = append(a.tests, name)
@@ -76,7 +82,45 @@ func adapt(name string, text []byte, imports map[string]string, expected expecta
 	if bubbles {
 		a.replace(files, file.Name.End(), file.Name.End(), `; import "testing/synctest"`)
 	}
-	return a, a.replaceImports(name, imports)
+	return a, a.replaceImports(name, s.imports)
+}
+
+// usesInternals reports whether a function uses internals of the original.
+func (s suite) usesInternals(files *token.FileSet, f *ast.FuncDecl, text []byte) bool {
+	from, to := files.Position(f.Pos()).Offset, files.Position(f.End()).Offset
+	return s.internals != nil && s.internals.Match(text[from:to])
+}
+
+// wrap makes a test run in a bubble, or each of its subtests: a bubble cannot have any. In a
+// bubble t.Parallel would panic.
+func (a *adapted) wrap(files *token.FileSet, f *ast.FuncDecl) {
+	for _, body := range slices.Backward(bodies(f.Body)) {
+		a.replace(files, body.Rbrace, body.End(), "}) }")
+		for _, s := range body.List {
+			if x, ok := s.(*ast.ExprStmt); ok && types.ExprString(x.X) == "t.Parallel()" {
+				a.blank(files, s)
+			}
+		}
+		a.replace(files, body.Lbrace, body.Lbrace+1, "{ synctest.Test(t, func(t *testing.T) {")
+	}
+}
+
+// bodies returns those of the subtests in body that have none themselves, or body if there are none.
+func bodies(body *ast.BlockStmt) (all []*ast.BlockStmt) {
+	ast.Inspect(body, func(n ast.Node) bool {
+		call, ok := n.(*ast.CallExpr)
+		if !ok || types.ExprString(call.Fun) != "t.Run" {
+			return true
+		}
+		if test, ok := call.Args[1].(*ast.FuncLit); ok {
+			all = append(all, bodies(test.Body)...)
+		}
+		return false
+	})
+	if all == nil {
+		all = append(all, body)
+	}
+	return all
 }
 
 // measures reports whether a function is a benchmark, or is called by one.

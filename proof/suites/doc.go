@@ -1,5 +1,6 @@
 // Package suites runs the tests of other libraries against what takes their place here: the
-// standard library's for timers and tickers, and go-zero's for its cache in Redis.
+// standard library's for timers and tickers, go-zero's for its cache in Redis, and sturdyc's
+// and otter's of loads. Those of FusionCache, which is for .NET, are written anew.
 //
 //	go test ./suites                    # with -short for the foreign tests
 //	go test -race ./suites -suites.long # all of each, and the race detector for them too
@@ -12,6 +13,7 @@
 // testing/synctest. Line numbers stay the same.
 //
 // expected.txt, beside the adapter, names each test that must fail, is left out or runs in
-// a bubble, with the reason. The run fails when a test fails that is not listed, when a
-// listed one passes, when a test does not end, and on any data race.
+// a bubble, with the reason; a * stands for all tests, which may run in bubbles. The run
+// fails when a test fails that is not listed, when a listed one passes, when a test does not
+// end, and on any data race.
 package suites

@@ -17,6 +17,9 @@ const (
 	bubble  verdict = "bubble" // it passes, but not on a busy machine: it runs under testing/synctest
 )
 
+// everyTest stands for all tests of a suite; it can only be bubble, also for those that fail.
+const everyTest = "*"
+
 // expectations are the tests of a suite that do not simply pass, by name, for subtests as
 // go test prints it.
 type expectations map[string]verdict
@@ -38,6 +41,9 @@ func parseExpectations(text string) (expectations, error) {
 		if !slices.Contains([]verdict{fails, omitted, slow, bubble}, v) {
 			return nil, fmt.Errorf("line %d: %q: want fail, omit, slow or bubble", number+1, words[0])
 		}
+		if name == everyTest && v != bubble {
+			return nil, fmt.Errorf("line %d: %q: all tests can only run in a bubble", number+1, line)
+		}
 		if v != fails && strings.Contains(name, "/") {
 			return nil, fmt.Errorf("line %d: %q: a subtest can only fail", number+1, name)
 		}
@@ -57,7 +63,7 @@ func (e expectations) names(v verdict) []string {
 // known returns an error if the list names a function that the suite does not have.
 func (e expectations) known(functions []string) error {
 	for _, name := range slices.Sorted(maps.Keys(e)) {
-		if e[name] != fails && !slices.Contains(functions, name) {
+		if e[name] != fails && name != everyTest && !slices.Contains(functions, name) {
 			return fmt.Errorf("no test of the suite is called %s: take it off the list", name)
 		}
 	}

@@ -3,6 +3,7 @@ package suites
 import (
 	"maps"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -63,6 +64,7 @@ func TestParseExpectations(t *testing.T) {
 		"flaky TestA because",             // no such verdict
 		"omit TestA/b because",            // cannot be left out alone
 		"fail TestA one\nomit TestA more", // twice
+		"fail * because",                  // not all
 	} {
 		if e, err := parseExpectations(text); err == nil {
 			t.Errorf("%q is accepted, as %v", text, e)
@@ -90,15 +92,15 @@ func TestB(t *testing.T) {
 	fmt.Println()
 }
 
-func TestC(t *testing.T) { time.Sleep(1) }
+func TestC(t *testing.T) { time.Sleep(1); t.Parallel() }
 
 func helper(b *testing.B) { fmt.Println() }
 `
-	a, err := adapt("x_test.go", []byte(text), map[string]string{"sync": "sync", "time": "clock"}, expectations{"TestB": omitted, "TestC": bubble})
+	a, err := suite{imports: map[string]string{"sync": "sync", "time": "clock"}}.adapt("x_test.go", []byte(text), expectations{"TestB": omitted, "TestC": bubble})
 	must(t, err)
 	got := string(a.text)
 	for _, want := range []string{`. "` + adapters + `sync"`, `time "` + adapters + `clock"`, "// TestA stays.\nfunc TestA",
-		`package x; import "testing/synctest"`, "TestC(t *testing.T) { synctest.Test(t, func(t *testing.T) { time.Sleep(1) }) }"} {
+		`package x; import "testing/synctest"`, "TestC(t *testing.T) { synctest.Test(t, func(t *testing.T) { time.Sleep(1);              }) }"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("%s\nwant %q in it", got, want)
 		}
@@ -114,6 +116,43 @@ func helper(b *testing.B) { fmt.Println() }
 	slices.Sort(a.tests)
 	if !slices.Equal(a.tests, []string{"TestA", "TestC"}) || len(a.functions) != 4 {
 		t.Errorf("tests %v of the functions %v", a.tests, a.functions)
+	}
+	a, err = suite{}.adapt("x_test.go", []byte(text), expectations{"TestB": fails, everyTest: bubble})
+	must(t, err)
+	if n := strings.Count(string(a.text), "synctest.Test("); n != 3 {
+		t.Errorf("%s\n%d bubbles, want one for each test", a.text, n)
+	}
+}
+
+// A suite leaves out what uses internals, and puts subtests into bubbles of their own.
+func TestAdaptInternalsAndSubtests(t *testing.T) {
+	const text = `package x
+
+func TestA(t *testing.T) { c.hidden() }
+
+func TestB(t *testing.T) {
+	t.Run("b", func(t *testing.T) {
+		t.Run("c", func(t *testing.T) { t.Parallel(); one() })
+		t.Run("d", func(t *testing.T) { two() })
+	})
+}
+`
+	s := suite{internals: regexp.MustCompile("hidden")}
+	a, err := s.adapt("x_test.go", []byte(text), expectations{everyTest: bubble})
+	must(t, err)
+	const want = `package x; import "testing/synctest"
+
+                                       
+
+func TestB(t *testing.T) {
+	t.Run("b", func(t *testing.T) {
+		t.Run("c", func(t *testing.T) { synctest.Test(t, func(t *testing.T) {             ; one() }) })
+		t.Run("d", func(t *testing.T) { synctest.Test(t, func(t *testing.T) { two() }) })
+	})
+}
+`
+	if string(a.text) != want || a.internal != 1 {
+		t.Errorf("%s\n%d use internals; want\n%s\n1", a.text, a.internal, want)
 	}
 }
 

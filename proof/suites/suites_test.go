@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"testing"
 
 	"github.com/pinwheel-cache/pinwheel/internal/settle"
@@ -25,6 +26,10 @@ type suite struct {
 	// imports maps import paths of the files to the folders of the adapters that replace
 	// them.
 	imports map[string]string
+
+	// internals matches functions that use internals of the original, or what other files of its
+	// tests have. They are left out.
+	internals *regexp.Regexp
 }
 
 var suites = []suite{
@@ -42,6 +47,19 @@ var suites = []suite{
 			"github.com/alicebob/miniredis/v2":                         "miniredis",
 			"github.com/zeromicro/go-zero/core/stores/redis/redistest": "redistest",
 		},
+	},
+	{
+		adapter: "sturdyc",
+		module:  "github.com/viccon/sturdyc",
+		files:   []string{"sturdyc_test.go", "fetch_test.go", "inflight_test.go", "passthrough_test.go"},
+		imports: map[string]string{"github.com/viccon/sturdyc": "sturdyc"},
+	},
+	{
+		adapter:   "otter",
+		module:    "github.com/maypok86/otter/v2",
+		files:     []string{"loading_test.go", "extension_test.go", "issue_test.go"},
+		imports:   map[string]string{"github.com/maypok86/otter/v2/stats": "otterstats"},
+		internals: regexp.MustCompile(`\bc\.cache\b|node\.|nodeID|queuedExecutor|waitForFrame|recordingLogger|ClockFailure|ExecutorFailure|newCacheContext|onAtomicDeletion|allPopulations|prevExpired|testCache`),
 	},
 }
 
@@ -98,10 +116,11 @@ func (s suite) overlay(t *testing.T, expected expectations) (overlay string, tes
 	must(t, err)
 	replace := map[string]string{}
 	var functions []string
+	internal := 0
 	for _, file := range s.files {
 		text, err := os.ReadFile(filepath.Join(from, filepath.FromSlash(file)))
 		must(t, err)
-		adapted, err := adapt(file, text, s.imports, expected)
+		adapted, err := s.adapt(file, text, expected)
 		must(t, err)
 		base := filepath.Base(file)
 		beside, err := filepath.Abs(filepath.Join("adapters", s.adapter, base))
@@ -110,6 +129,10 @@ func (s suite) overlay(t *testing.T, expected expectations) (overlay string, tes
 		must(t, os.WriteFile(replace[beside], adapted.text, 0o600))
 		tests = append(tests, adapted.tests...)
 		functions = append(functions, adapted.functions...)
+		internal += adapted.internal
+	}
+	if internal > 0 {
+		t.Logf("%d functions use internals of the original, and are left out", internal)
 	}
 	text, err := json.Marshal(map[string]any{"Replace": replace})
 	must(t, err)
