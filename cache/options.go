@@ -126,7 +126,8 @@ type Options[K comparable, V any] struct {
 	// Negative returns for how long to keep an error of a load, such as "no such row"; 0 and
 	// less mean not at all. Until then, or until the key is changed, the Takes return the error
 	// without a fetch; to other methods the key is absent. Jitter applies. Negative is called
-	// once per error, outside all locks, by several goroutines at once; never for errors of
+	// once per error, outside all locks, by several goroutines at once; there is room for Limit/8
+	// errors, or 10,000 without a Limit. It is never called for errors of
 	// package context, [ErrTimeout], [ErrGoexit] or a [PanicError]. See
 	// https://github.com/pinwheel-cache/pinwheel/blob/main/docs/freshness.md.
 	Negative func(err error) time.Duration
