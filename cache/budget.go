@@ -16,7 +16,7 @@ import (
 // entry goes to the new one.
 //
 // A caller that needs more room than one hold of a shard's lock can free locks making.
-// What its evictions free stays reserved for it, so that no number of light values can
+// What its evictions free, weight and an entry, stays reserved for it, so that no number of light values can
 // take it. Only one caller makes room at a time, as two could each reserve a part and
 // wait for the other.
 type budget struct {

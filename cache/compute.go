@@ -158,7 +158,7 @@ func (u *update[K, V]) apply(s *shard[K, V], op Op, i uint32, has, live bool) (o
 	switch op {
 	case OpSet:
 		missing = u.putAt(s, i, has)
-		return !s.closed && !s.common.size.tooHeavy(u.weight), missing
+		return missing == 0 && !u.refused, missing
 	case OpDelete:
 		s.del(u.hash, u.key)
 		return false, 0

@@ -71,9 +71,7 @@ func (s *shard[K, V]) drop() (ok bool) {
 	if s.limited {
 		s.common.size.budget.release(weight)
 	}
-	if b := s.common.size.counts; b != nil {
-		b.release(uint64(s.slots.len))
-	}
+	s.releaseEntries(s.slots.len)
 	s.turn.clear()
 	s.slots.clear()
 	s.marks = s.turn.split(&s.turn, 0)

@@ -30,6 +30,7 @@ func (c *Cache[K, V]) Resize(limit int) error {
 	}
 	if b != nil {
 		b.max.Store(countOf(limit))
+		c.common.resizeNegatives(limit)
 		c.evictSurplus()
 		return nil
 	}

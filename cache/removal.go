@@ -30,11 +30,19 @@ func (s *shard[K, V]) remove(i uint32, h uint64, cause Cause) {
 	weight := s.detach(i, h, cause)
 	if s.limited {
 		s.common.size.budget.release(weight)
+		s.releaseEntries(1)
+	}
+}
+
+// releaseEntries gives back so many entries of a cache with both limits.
+func (s *shard[K, V]) releaseEntries(n int) {
+	if b := s.common.size.counts; b != nil {
+		b.release(uint64(n))
 	}
 }
 
 // detach takes entry i, whose key has hash h, out of all arrays and returns its
-// weight, which the budget still counts.
+// weight, which the budget still counts, as it does the entry in a cache with both limits.
 func (s *shard[K, V]) detach(i uint32, h uint64, cause Cause) (weight uint64) {
 	s.noteRemoval(i, h, cause)
 	weight = uint64(s.turn.weight(i))
@@ -46,9 +54,6 @@ func (s *shard[K, V]) detach(i uint32, h uint64, cause Cause) (weight uint64) {
 	e := &s.entries[i]
 	e.key, e.value = key, value // the slot must not keep them alive
 	s.slots.release(i, &e.deadline)
-	if b := s.common.size.counts; b != nil {
-		b.release(1)
-	}
 	return weight
 }
 

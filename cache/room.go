@@ -43,28 +43,26 @@ func (u *update[K, V]) reserve(s *shard[K, V], i uint32, found bool) (missing ui
 			break
 		}
 		u.reserved += s.detach(victim, h, cause)
+		s.releaseEntries(1)
 	}
 	return need - u.reserved
 }
 
-// reserveEntry is reserve for an entry of a cache with both limits, when the weight has been reserved. If the
-// shard has nothing to evict, it returns false: the weight stays reserved for u, but not the entry,
-// for which another caller may wait that makes room.
+// reserveEntry takes an entry of those that a cache with both limits may have, when the weight of u has
+// been reserved. If it must evict another one, that one's place is for u. If the shard has none, it returns
+// false, and makeRoom evicts one elsewhere; the weight stays reserved.
 func (u *update[K, V]) reserveEntry(s *shard[K, V]) bool {
 	b := s.common.size.counts
-	if b == nil {
+	if b == nil || u.hasEntry || b.reserve(1) {
+		u.hasEntry = false
 		return true
 	}
-	freed := uint64(0)
-	for evicted := 0; !b.reserve(1); evicted++ {
-		i, h, cause, ok := s.victim()
-		if !ok || evicted == perHold {
-			u.reserved = uint64(u.weight) + freed
-			return false
-		}
-		freed += s.detach(i, h, cause)
+	i, h, cause, ok := s.victim()
+	if !ok {
+		u.reserved, u.wantsEntry = uint64(u.weight), true
+		return false
 	}
-	s.common.size.budget.release(freed)
+	s.common.size.budget.release(s.detach(i, h, cause))
 	return true
 }
 
@@ -92,7 +90,9 @@ func (s *shard[K, V]) shouldBorrow(h uint64) bool {
 func (c *Cache[K, V]) makeRoom(u *update[K, V], missing uint64) {
 	if !u.making {
 		c.common.size.budget.release(u.reserved) // for the caller that makes room now
-		missing += u.reserved
+		if !u.wantsEntry {                       // or there was room for it
+			missing += u.reserved
+		}
 		u.reserved = 0
 		c.common.size.budget.making.Lock()
 		u.making = true
@@ -134,6 +134,11 @@ func (u *update[K, V]) evictFrom(s *shard[K, V], want uint64) {
 			break
 		}
 		u.reserved += s.detach(i, h, cause)
+		if u.wantsEntry {
+			u.wantsEntry, u.hasEntry = false, true
+		} else {
+			s.releaseEntries(1)
+		}
 	}
 	s.maybeShrink()
 	u.reported = s.unlock() || u.reported
@@ -142,6 +147,9 @@ func (u *update[K, V]) evictFrom(s *shard[K, V], want uint64) {
 // endMaking gives back the room that was made for u and that u does not need.
 func (c *Cache[K, V]) endMaking(u *update[K, V]) {
 	c.common.size.budget.release(u.reserved)
-	u.reserved, u.making = 0, false
+	if u.hasEntry {
+		c.common.size.counts.release(1)
+	}
+	u.reserved, u.making, u.hasEntry = 0, false, false
 	c.common.size.budget.making.Unlock()
 }

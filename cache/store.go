@@ -17,8 +17,13 @@ type update[K comparable, V any] struct {
 
 	reserved uint64 // of the budget, by evictions for this value
 	making   bool   // the caller makes room, and holds budget.making
-	reported bool   // events were queued, so settle must follow
-	refused  bool   // it is not stored, whatever room there is
+
+	// Of a cache with both limits:
+	wantsEntry bool // makeRoom is to evict an entry for it
+	hasEntry   bool // it has the place of that entry
+
+	reported bool // events were queued, so settle must follow
+	refused  bool // it is not stored, whatever room there is
 }
 
 // store stores u, in one attempt or more. Each attempt runs with the shard of u locked: it

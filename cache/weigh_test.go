@@ -225,6 +225,20 @@ func TestBothLimits(t *testing.T) {
 			wantWhole(t, c)
 		}
 		fill(1, 10)
+		evicted := c.Stats().Removals.Evicted
+		for k := 1000; k < 1020; k++ {
+			c.Set(k, 1)
+		}
+		if more := c.Stats().Removals.Evicted - evicted; more != 20 {
+			t.Errorf("%d shards: %d entries are evicted for 20 new ones", shards, more)
+		}
+		for k := 2000; k < 2020; k++ {
+			fill(1, 10)
+			evicted = c.Stats().Removals.Evicted
+			if c.Set(k, 400); c.Stats().Removals.Evicted != evicted+1 {
+				t.Errorf("%d shards: %d entries are evicted for a heavy one", shards, c.Stats().Removals.Evicted-evicted)
+			}
+		}
 		fill(400, 2)
 		fill(5, 10)
 		if err := c.Resize(4); err != nil || c.Len() != 4 {
