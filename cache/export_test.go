@@ -46,7 +46,7 @@ func MustClose[K comparable, V any](t *testing.T, c *Cache[K, V]) { t.Helper(); 
 
 // WithExtras returns options with all that watches a cache.
 func WithExtras[K comparable, V any](o Options[K, V]) Options[K, V] {
-	o.HotKeys, o.Ages, o.WhatIf = 10, true, o.Limit > 0
+	o.HotKeys, o.Ages, o.WhatIf = 10, true, o.Limit > 0 && o.MaxWeight == 0
 	return o
 }
 

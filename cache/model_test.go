@@ -80,7 +80,7 @@ func runModel(t *rapid.T, mask uint64) {
 		Workers: rapid.IntRange(1, 3).Draw(t, "workers"),
 	}
 	if o.Limit > 0 && rapid.Bool().Draw(t, "weighted") {
-		o.MaxWeight, o.Limit = uint64(o.Limit), 0
+		o.MaxWeight, o.Limit = uint64(o.Limit), rapid.SampledFrom([]int{0, 1, 5}).Draw(t, "entries")
 		o.Weigh = func(_, value int) uint32 { return uint32(value % 4) }
 	}
 	if rapid.Bool().Draw(t, "watched") {
@@ -637,7 +637,11 @@ func (m *modelCache) compute(t *rapid.T, key int, op Op, ttl *time.Duration, kee
 
 func (m *modelCache) resize(t *rapid.T, limit int) {
 	resize := func() error { return m.Resize(limit) }
-	if m.options.Weigh == nil {
+	if both := m.options.Weigh != nil && m.options.Limit > 0; m.options.Weigh == nil || both && rapid.Bool().Draw(t, "entries") {
+		if both {
+			limit = max(limit, 1) // so that it goes on having both
+			resize = func() error { return m.Resize(limit) }
+		}
 		m.options.Limit = limit
 	} else {
 		m.options.MaxWeight = uint64(max(limit, 1))
