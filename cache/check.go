@@ -66,6 +66,9 @@ func (o *Options[K, V]) checkLimits(m *mistakes) {
 	if o.WhatIf && (o.Limit == 0 || o.MaxWeight > 0) {
 		m.add("WhatIf is set without Limit, or with MaxWeight: want a Limit alone, to estimate half and double of it")
 	}
+	if o.Elastic && o.WhatIf {
+		m.add("both Elastic and WhatIf are set: want one of them, as WhatIf estimates with a Limit that stays")
+	}
 }
 
 // checkTTLs checks how long values live, and stand in afterwards.

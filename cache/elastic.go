@@ -46,7 +46,7 @@ func makeElastic[K comparable, V any](c *Cache[K, V]) {
 		if c == nil || c.gate.closed.Load() {
 			return false
 		}
-		if room := g.room(); room > 0 {
+		if room, limited := g.room(); limited {
 			c.fit(room)
 		}
 		return true
@@ -72,37 +72,39 @@ type collected struct{ _ *collected }
 // A gauge reads from the runtime how much room there is, time and again.
 type gauge struct{ collecting, all float64 } // seconds of the processors, of the collector and of all
 
-// heapMetrics are what a gauge reads: the memory limit, the live heap after the last collection, the time of the
-// collector and of all; and all memory, with what of it is not beside the heap, or has gone back to the system.
+// heapMetrics are what a gauge reads: the memory limit, the live heap after the last collection; the time of the
+// collector, what of it nobody else had a use for, and that of all; and all memory, with what of it is not beside
+// the heap, or has gone back to the system.
 var heapMetrics = []string{
-	"/gc/gomemlimit:bytes", "/gc/heap/live:bytes", "/cpu/classes/gc/total:cpu-seconds", "/cpu/classes/total:cpu-seconds",
+	"/gc/gomemlimit:bytes", "/gc/heap/live:bytes",
+	"/cpu/classes/gc/total:cpu-seconds", "/cpu/classes/gc/mark/idle:cpu-seconds", "/cpu/classes/total:cpu-seconds",
 	"/memory/classes/total:bytes", "/memory/classes/heap/objects:bytes", "/memory/classes/heap/unused:bytes",
 	"/memory/classes/heap/free:bytes", "/memory/classes/heap/released:bytes",
 }
 
-// room returns by what factor the live heap may grow, or, below 1, must shrink. It returns 0 without
-// a memory limit.
-func (g *gauge) room() float64 {
+// room returns by what factor the live heap may grow, or, below 1, must shrink. With 0 the memory beside the heap
+// takes all. limited is false without a memory limit.
+func (g *gauge) room() (room float64, limited bool) {
 	m := make([]metrics.Sample, len(heapMetrics))
 	for i, name := range heapMetrics {
 		m[i].Name = name
 	}
 	metrics.Read(m)
 	before := *g
-	*g = gauge{m[2].Value.Float64(), m[3].Value.Float64()}
+	*g = gauge{m[2].Value.Float64() - m[3].Value.Float64(), m[4].Value.Float64()}
 	limit, live := m[0].Value.Uint64(), m[1].Value.Uint64()
 	if limit == math.MaxInt64 {
-		return 0
+		return 0, false
 	}
-	beside := m[4].Value.Uint64() // such as stacks
-	for _, s := range m[5:] {
+	beside := m[5].Value.Uint64() // such as stacks
+	for _, s := range m[6:] {
 		beside -= min(beside, s.Value.Uint64())
 	}
 	share := liveShare
 	if busy := (g.collecting - before.collecting) / (g.all - before.all); busy > busyShare {
 		share *= max(busyShare/busy, lessShare)
 	}
-	return share * float64(limit-min(limit, beside)) / float64(max(live, 1))
+	return share * float64(limit-min(limit, beside)) / float64(max(live, 1)), true
 }
 
 // fit moves the limit of the cache, given by what factor the live heap may grow or must shrink. The
@@ -115,25 +117,31 @@ func (c *Cache[K, V]) fit(room float64) {
 		c.limitTo(limit)
 	}
 	c.ceiling.resizing.Unlock()
+	c.evictSurplus() // also if the limit stays: a store during the last change may have exceeded it
 	if limit < old {
-		c.evictSurplus()
 		for s := range c.common.all() {
 			s.trim()
 		}
 	}
 }
 
-// elasticLimit returns the limit that should replace old, of a cache that may have most and uses some of it. No
-// limit, which is 0, stays.
+// elasticLimit returns the limit that should replace old, of a cache that may have most and uses some of it. It
+// grows as if at least half of it were used, as a cache may be empty for a while. No limit, which is 0, stays.
 func elasticLimit(room float64, old, used, most uint64) uint64 {
-	fits := float64(used) * (1 + (room-1)*gain)
-	switch limit := uint64(min(max(fits, leastShare*float64(most), 1), math.MaxUint64/2)); {
+	from := float64(used)
+	if room >= 1 {
+		from = max(from, float64(old)/2)
+	}
+	fits := max(from*(1+(room-1)*gain), leastShare*float64(most), 1)
+	switch {
 	case most == 0:
 		return old
 	case room >= 1 && fits >= float64(most):
 		return most
-	case room >= 1 && float64(limit) > float64(old)*(1+elasticStep), room < 1 && float64(limit) < float64(old)*(1-elasticStep):
-		return min(limit, most)
+	case room >= 1 && fits > float64(old)*(1+elasticStep):
+		return max(uint64(fits), old+1)
+	case room < 1 && fits < float64(old)*(1-elasticStep):
+		return uint64(fits)
 	}
 	return old
 }

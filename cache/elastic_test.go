@@ -1,6 +1,7 @@
 package cache
 
 import (
+	"errors"
 	"math"
 	"math/rand/v2"
 	"runtime"
@@ -25,15 +26,19 @@ func TestElasticLimit(t *testing.T) {
 		{1.5, 500, 500, 1000, 875},      // up
 		{1.5, 500, 400, 1000, 700},      // by what is used
 		{1.2, 500, 10, 1000, 500},       // never down while there is room
+		{2, 100, 0, 1600, 125},          // up as if half were used
 		{2, 600, 600, 1000, 1000},       // never above the most
 		{0.995, 1000, 1000, 1000, 1000}, // not for little
 		{1.005, 500, 500, 1000, 500},
 		{1.005, 999, 999, 1000, 1000}, // but to the most
 		{0.01, 1000, 1000, 1600, 100}, // never below a sixteenth
 		{0.5, 1600, 0, 1600, 100},
+		{0, 1000, 1000, 1600, 100},
 		{0.01, 3, 3, 3, 1},
+		{1.02, 1, 1, 3, 2}, // by at least one
+		{1.005, 1, 1, 3, 1},
 		{0.5, 0, 70, 0, 0}, // no limit stays
-		{2, 1 << 62, 1 << 62, math.MaxUint64, 1 << 63},
+		{2, 1 << 62, 1 << 62, math.MaxUint64, 5 << 61},
 	} {
 		if got := elasticLimit(test.room, test.old, test.used, test.most); got != test.want {
 			t.Errorf("%+v: the limit is %d", test, got)
@@ -78,6 +83,14 @@ func TestFit(t *testing.T) {
 		if c.fit(2); limit() != 10_000 || c.Len() != 10_000 {
 			t.Errorf("limit %d, %d entries, after a Resize", limit(), c.Len())
 		}
+		c.ceiling.resizing.Lock()
+		c.limitTo(9_000) // as if stores during the change exceeded it
+		c.ceiling.resizing.Unlock()
+		if c.fit(0.999); limit() != 9_000 || c.Len() != 9_000 {
+			t.Errorf("limit %d, %d entries, after the limit was exceeded", limit(), c.Len())
+		}
+		resize(10_000)
+		fill()
 		if c.common.size.weigh == nil {
 			resize(0)
 			if c.fit(0.5); limit() != 0 || c.Len() != 10_000 {
@@ -105,9 +118,39 @@ func TestAfterGC(t *testing.T) {
 	}
 }
 
-// TestElasticIsCollected checks that Elastic keeps no cache alive.
+// TestRoom checks what room a gauge finds with and without a memory limit.
+func TestRoom(t *testing.T) {
+	before := debug.SetMemoryLimit(math.MaxInt64)
+	defer debug.SetMemoryLimit(before)
+	if room, limited := new(gauge).room(); limited {
+		t.Errorf("room %v, without a limit", room)
+	}
+	debug.SetMemoryLimit(1) // less than the memory beside the heap
+	room, limited := new(gauge).room()
+	if debug.SetMemoryLimit(1 << 40); room != 0 || !limited {
+		t.Errorf("room %v, limited %v: want none", room, limited)
+	}
+	if room, limited := new(gauge).room(); room < 2 || !limited {
+		t.Errorf("room %v, limited %v: want much", room, limited)
+	}
+}
+
+// TestElasticWithWhatIf checks that the options are refused together.
+func TestElasticWithWhatIf(t *testing.T) {
+	if _, err := New(Options[int, int]{Limit: 10, Elastic: true, WhatIf: true}); !errors.Is(err, ErrArgument) {
+		t.Errorf("New returns %v", err)
+	}
+}
+
+// TestElasticIsCollected checks that Elastic moves the limit of a cache, but does not keep it alive.
 func TestElasticIsCollected(t *testing.T) {
-	w := weak.Make(Must(Options[int, int]{Limit: 10, Elastic: true}))
+	defer debug.SetMemoryLimit(debug.SetMemoryLimit(1 << 40)) // so much that no other test sees it
+	c := Must(Options[int, int]{Limit: 10, Elastic: true})
+	c.fit(0)
+	if !settle.Collected(func() bool { limit, _ := c.Limit(); return limit == 10 }) {
+		t.Error("the limit does not come back")
+	}
+	w := weak.Make(c)
 	if !settle.Collected(func() bool { return w.Value() == nil }) {
 		t.Error("it is not collected")
 	}

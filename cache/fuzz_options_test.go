@@ -115,6 +115,7 @@ func wrongFields(o *cache.Options[byte, int]) (wrong []string) {
 		{"Policy", o.Policy > cache.Adaptive},
 		{"Elastic", o.Elastic && o.Limit == 0 && o.MaxWeight == 0},
 		{"WhatIf", o.WhatIf && (o.Limit == 0 || o.MaxWeight > 0)},
+		{"both", o.Elastic && o.WhatIf},
 		{"Expire", tooShort(o.Expire)},
 		{"Idle", tooShort(o.Idle)},
 		{"Jitter", math.IsNaN(o.Jitter) || o.Jitter < 0 || o.Jitter >= 1},

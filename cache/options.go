@@ -57,10 +57,11 @@ type Options[K comparable, V any] struct {
 
 	// Elastic lowers MaxWeight, or without it Limit, when the process comes near its memory limit,
 	// GOMEMLIMIT, and raises it again, up to what the option or a Resize says, when there is room: after
-	// each collection of garbage, so that the live heap takes at most three quarters of the memory limit.
-	// Caches that are elastic share the room, and each keeps a sixteenth of its limit. Memory beside the
-	// heap counts too. Statistics show the limit as it is, by which a value is too heavy meanwhile.
-	// Without a memory limit, and in a bubble of testing/synctest, it does nothing.
+	// each collection of garbage, so that the live heap takes at most three quarters of what memory beside
+	// the heap leaves of the memory limit, and less while the collector takes more than a tenth of the
+	// processors. Caches that are elastic share the room, and each keeps a sixteenth of its limit.
+	// Statistics show the limit as it is, by which a value is too heavy meanwhile. Without a memory
+	// limit, and in a bubble of testing/synctest, it does nothing. Set Elastic or WhatIf, not both.
 	Elastic bool
 
 	// Load loads a key for Fetch: it returns the value, or an error, and may tell l more, such as the

@@ -20,14 +20,16 @@ import (
 // cache without Expire and Idle, an entry takes 16 bytes more than Weigh says.
 //
 // The function follows pointers, slices, maps, strings and interfaces, also in fields that are not exported;
-// what an entry points to twice counts once, and cycles end. It does not follow channels, functions,
+// what an entry points to twice counts once, cycles end, and lists may be of any length. A slice counts with its
+// capacity, but what elements beyond its length point to does not. The function does not follow channels, functions,
 // unsafe.Pointer, and so atomic.Pointer, nor pointers to time.Location, to what package unique has made, and
 // to the types shared: name those here to which many entries point, such as the description of a message.
 //
 // It cannot see whether memory belongs to the entry alone:
 //   - a constant string counts, though it is not on the heap;
 //   - what several entries share counts for each;
-//   - a part of a longer string or array counts as that part, though all of it stays in memory;
+//   - a part of a longer string or array counts as that part, though all of it stays in memory, and two parts
+//     count once only where both begin at the same element;
 //   - a map counts as if it grew to its length: neither its make nor deletions show.
 //
 // Keys and values without pointers need no look. Otherwise the function looks at all that an entry holds,
@@ -60,7 +62,7 @@ func Weigh[K comparable, V any](o cache.Options[K, V], shared ...reflect.Type) f
 
 func saturated(n uint64) uint32 { return uint32(min(n, math.MaxUint32)) }
 
-// A scale has what one call needs, so that it allocates nothing.
+// A scale has what one call needs, so that it allocates nothing, unless it meets a map, or very much.
 type scale[K comparable, V any] struct {
 	key            K
 	value          V

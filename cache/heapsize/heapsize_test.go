@@ -6,7 +6,9 @@ import (
 	"math/rand/v2"
 	"reflect"
 	"runtime"
+	"runtime/debug"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -137,6 +139,104 @@ func TestWeighOnce(t *testing.T) {
 	}
 	if again := weigh("", &values{}); again != none {
 		t.Errorf("%d bytes after %d", again, none)
+	}
+}
+
+// TestWeighParts checks that what is met again, but longer, counts as a whole.
+func TestWeighParts(t *testing.T) {
+	all := make([]*[1000]byte, 100)
+	for i := range all {
+		all[i] = new([1000]byte)
+	}
+	bytes := make([]byte, 1000, 4000)
+	weigh := heapsize.Weigh(cache.Options[string, [][]*[1000]byte]{})
+	for _, test := range []struct {
+		name         string
+		parts, whole [][]*[1000]byte
+	}{
+		{"fewer elements", [][]*[1000]byte{all[:4], all}, [][]*[1000]byte{all, nil}},
+		{"less capacity", [][]*[1000]byte{all[:1:1], all}, [][]*[1000]byte{all, nil}},
+		{"longer first", [][]*[1000]byte{all, all[:4]}, [][]*[1000]byte{all, nil}},
+	} {
+		if got, want := weigh("", test.parts), weigh("", test.whole); got != want {
+			t.Errorf("%s: %d bytes, want %d", test.name, got, want)
+		}
+	}
+	weighBytes := heapsize.Weigh(cache.Options[string, [2][]byte]{})
+	if got, want := weighBytes("", [2][]byte{bytes[:5:5], bytes}), weighBytes("", [2][]byte{bytes}); got != want+8 { // rounded as two
+		t.Errorf("%d bytes after a tiny part, want %d", got, want+8)
+	}
+	weighString := heapsize.Weigh(cache.Options[string, string]{})
+	s := text(3000)
+	if got, want := weighString(s[:1000], s), weighString("", s); got != want {
+		t.Errorf("%d bytes with a key that is a part, want %d", got, want)
+	}
+}
+
+// TestWeighLength checks that the pointers beyond the length of a slice are not followed: another goroutine may
+// append there, as the race detector sees.
+func TestWeighLength(t *testing.T) {
+	all := make([]*[1000]byte, 64)
+	weigh := heapsize.Weigh(cache.Options[int, []*[1000]byte]{})
+	none := weigh(1, all)
+	var appending sync.WaitGroup
+	appending.Go(func() {
+		for i := 1; i < len(all); i++ {
+			all[i] = new([1000]byte)
+		}
+	})
+	got := weigh(1, all[:1])
+	if appending.Wait(); got != none || weigh(1, all[:1]) != none {
+		t.Errorf("%d and %d bytes, want %d", got, weigh(1, all[:1]), none)
+	}
+}
+
+// TestWeighBoxed checks that a value that several interfaces have counts once: also where each level of
+// a tree has the next one twice.
+func TestWeighBoxed(t *testing.T) {
+	type large struct {
+		array [1000]byte
+		next  [2]any
+	}
+	weigh := heapsize.Weigh(cache.Options[int, [2]any]{})
+	none, x := weigh(1, [2]any{}), any(large{})
+	if got := weigh(1, [2]any{x, x}) - none; got != 1152 {
+		t.Errorf("%d bytes, want one value", got)
+	}
+	for range 99 {
+		x = large{next: [2]any{x, x}}
+	}
+	if got := weigh(1, [2]any{x, x}) - none; got != 100*1152 {
+		t.Errorf("%d bytes, want 100 values", got)
+	}
+}
+
+// TestWeighDeep checks that all of a list counts, however long it is, and of whatever kind.
+func TestWeighDeep(t *testing.T) {
+	const long = 2_000_000
+	debug.SetMaxStack(debug.SetMaxStack(64 << 20))
+	weigh := heapsize.Weigh(cache.Options[int, *node]{})
+	list := new(node)
+	for range long - 1 {
+		list = &node{next: list}
+	}
+	if got, want := weigh(1, list)-weigh(1, nil), uint32(long*48); got != want {
+		t.Errorf("%d bytes, want %d", got, want)
+	}
+	type box struct{ next any }
+	type slices []slices
+	type maps map[int]maps
+	var b any
+	var s slices
+	var m maps
+	for range 1000 {
+		b, s, m = box{[1]any{b}}, slices{s}, maps{1: m}
+	}
+	weighAny := heapsize.Weigh(cache.Options[int, any]{})
+	for _, v := range []any{b, s, m} {
+		if got := weighAny(1, v); got < 1000*16 {
+			t.Errorf("%d bytes for %T", got, v)
+		}
 	}
 }
 
