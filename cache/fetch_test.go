@@ -56,6 +56,13 @@ func (d *table) set(key string, value int) {
 	d.rows[key] = value
 }
 
+// does changes what the loads do from now on.
+func (d *table) does(fails error, tell func(key string, l *cache.Load[int])) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.fails, d.tell = fails, tell
+}
+
 // called wants the calls since the last time, in any order.
 func (d *table) called(t *testing.T, want ...[]string) {
 	t.Helper()

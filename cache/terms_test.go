@@ -83,6 +83,7 @@ func TestWithinAndLoads(t *testing.T) {
 			t.Errorf("the cache has %d, %t", v, ok)
 		}
 		go func() { _, _ = c.Fetch(t.Context(), "b") }()
+		time.Sleep(time.Millisecond)
 		go func() { _, _ = c.TakeEntry(t.Context(), "b", cache.Within(0), nil) }()
 		time.Sleep(time.Second / 2)
 		go func() {
@@ -92,8 +93,9 @@ func TestWithinAndLoads(t *testing.T) {
 		if e, err := c.TakeEntry(t.Context(), "b", cache.Within(0), nil); err != nil || e.Value != 2 {
 			t.Errorf("beside two loads: %+v, %v", e, err)
 		}
-		d.calls = nil
-		d.fails = errDown
+		time.Sleep(2 * time.Second)
+		d.called(t, []string{"b"}, []string{"b"}, []string{"b"})
+		d.does(errDown, nil)
 		if _, err := c.TakeEntry(t.Context(), "a", cache.Within(0), nil); err != errDown {
 			t.Errorf("a load that fails: %v", err)
 		}
@@ -106,8 +108,7 @@ func TestWithinAndLoads(t *testing.T) {
 // TestWithinAndKeptErrors checks that a kept error of an older load does not count.
 func TestWithinAndKeptErrors(t *testing.T) {
 	tableTest(t, cache.Options[string, int]{Ages: true, Negative: keepNoRow}, func(t *testing.T, d *table, c *cache.Cache[string, int]) {
-		d.fails, d.apart = nil, false
-		d.tell = func(_ string, l *cache.Load[int]) { l.Err = errNoRow }
+		d.does(nil, func(_ string, l *cache.Load[int]) { l.Err = errNoRow })
 		for _, within := range []struct {
 			age   time.Duration
 			calls int
@@ -126,7 +127,7 @@ func TestNoOld(t *testing.T) {
 	tableTest(t, cache.Options[string, int]{Expire: time.Minute, Grace: time.Hour}, func(t *testing.T, d *table, c *cache.Cache[string, int]) {
 		c.Set("a", 7)
 		time.Sleep(2 * time.Minute)
-		d.fails = errDown
+		d.does(errDown, nil)
 		for range 2 { // the second one in the pause
 			if _, err := c.TakeEntry(t.Context(), "a", cache.Terms{NoOld: true}, nil); err != errDown {
 				t.Errorf("with NoOld: %v", err)
@@ -137,7 +138,7 @@ func TestNoOld(t *testing.T) {
 			t.Errorf("without: %+v, %v", e, err)
 		}
 		time.Sleep(time.Minute)
-		d.fails = nil
+		d.does(nil, nil)
 		takeEntry(t, c, cache.Terms{NoOld: true}, 1, time.Second)
 	})
 }
@@ -164,15 +165,15 @@ func TestNoStore(t *testing.T) {
 		if e, ok := c.Stale("a"); e.Value != 7 || !ok {
 			t.Errorf("the old value is %+v, %t", e, ok)
 		}
-		d.tell = func(_ string, l *cache.Load[int]) { l.Err = errNoRow }
+		d.does(nil, func(_ string, l *cache.Load[int]) { l.Err = errNoRow })
 		if _, err := c.TakeEntry(t.Context(), "a", cache.Terms{NoStore: true, NoOld: true}, nil); err != errNoRow {
 			t.Errorf("an error: %v", err)
 		}
-		d.tell = func(_ string, l *cache.Load[int]) { l.Gone = true }
+		d.does(nil, func(_ string, l *cache.Load[int]) { l.Gone = true })
 		if _, err := c.TakeEntry(t.Context(), "a", cache.Terms{NoStore: true}, nil); !errors.Is(err, cache.ErrNotFound) {
 			t.Errorf("of a row that is gone: %v", err)
 		}
-		d.tell = nil
+		d.does(nil, nil)
 		if e, ok := c.Stale("a"); e.Value != 7 || !ok {
 			t.Errorf("after errors the old value is %+v, %t", e, ok)
 		}
