@@ -72,9 +72,9 @@ type scale[K comparable, V any] struct {
 
 // slot is what the cache has for each entry, and for some that are free.
 type slot[K comparable, V any] struct {
-	deadline int64
-	key      K
-	value    V
+	_ int64 // the deadline
+	_ K
+	_ V
 }
 
 // entryBytes returns what the arrays of a cache take for an entry; CONTRIBUTING.md lists them.

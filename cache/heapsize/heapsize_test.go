@@ -195,8 +195,8 @@ func TestWeighLength(t *testing.T) {
 // a tree has the next one twice.
 func TestWeighBoxed(t *testing.T) {
 	type large struct {
-		array [1000]byte
-		next  [2]any
+		_    [1000]byte
+		next [2]any
 	}
 	weigh := heapsize.Weigh(cache.Options[int, [2]any]{})
 	none, x := weigh(1, [2]any{}), any(large{})

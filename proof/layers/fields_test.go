@@ -26,7 +26,7 @@ var parts = map[string]string{
 
 // foreign are the fields that other files use all the same. There may be fewer, and no more.
 var foreign = map[string]string{
-	"slots.len":      "arrays cache del evict limit stats store table: it is read, as the number of entries",
+	"slots.len":      "arrays cache del elastic evict limit stats store table: it is read, as the number of entries",
 	"lives.ring":     "expiry: a tick advances the ring, and removes entries meanwhile",
 	"turn.order":     "coldwalk evict table: they go through the order, and decide about each entry",
 	"pending.fences": "compute: the fence of a Compute is put up and taken down there",

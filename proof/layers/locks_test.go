@@ -22,7 +22,7 @@ import (
 var underLocks = []struct{ lock, functions, reason string }{
 	{"flight.Flight.mu", "context.WithoutCancel of context.Context, context.WithCancelCause of context.Context, context.WithDeadlineCause of context.Context, context.WithDeadlineCause of error",
 		"Of a context without cancel these call only Value, for a key of package context, and of an error nothing."},
-	{"gozero.merged.mu", "near.Watcher.ChangedAll, near.KeyWatcher.ChangedIf, near.KeyWatcher.Except, near.LagWatcher.MaxLag, near.Coverer.Covers, near.ChangedIf.changed, near.Except.untold, near.Text.Parse, near.Text.String, near.Options.Weigh, cache.Options.Weigh, fmt.Errorf of error, logx.Errorf of error, cache.Options.ExpireBy",
+	{"gozero.merged.mu", "near.Watcher.ChangedAll, near.KeyWatcher.ChangedIf, near.KeyWatcher.Except, near.LagWatcher.MaxLag, near.Coverer.Covers, near.ChangedIf.changed, near.Except.untold, near.Text.Parse, near.Text.String, near.Options.Weigh, cache.Options.Weigh, fmt.Errorf of error, logx.Errorf of error, cache.Options.ExpireBy, fmt.Errorf of reflect.Type",
 		"The sources of a ring tell the watcher and the log one after another. Nobody but a source waits for it."},
 	{"near.link.mu", "near.Options.Weigh, cache.Options.Weigh, cache.Options.ExpireBy",
 		"What stands in is in a cache without these."},

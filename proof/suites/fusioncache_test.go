@@ -171,7 +171,7 @@ var fusionCache = map[string]scenario{
 		f.get(42)
 	}},
 	"CanCancelAnOperation": {run: func(f *fusion) {
-		ctx, cancel := context.WithTimeout(context.Background(), 200*time.Millisecond)
+		ctx, cancel := context.WithTimeout(context.Background(), 200*time.Millisecond) // fake time
 		defer cancel()
 		f.within(200*time.Millisecond, func() {
 			_, err := f.TakeWith(ctx, "foo", after(5*time.Second, value(42)))
