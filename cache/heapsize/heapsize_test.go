@@ -214,7 +214,7 @@ func TestWeighBoxed(t *testing.T) {
 // TestWeighDeep checks that all of a list counts, however long it is, and of whatever kind.
 func TestWeighDeep(t *testing.T) {
 	const long = 2_000_000
-	debug.SetMaxStack(debug.SetMaxStack(64 << 20))
+	defer debug.SetMaxStack(debug.SetMaxStack(64 << 20))
 	weigh := heapsize.Weigh(cache.Options[int, *node]{})
 	list := new(node)
 	for range long - 1 {
