@@ -232,12 +232,18 @@ func TestBothLimits(t *testing.T) {
 		if more := c.Stats().Removals.Evicted - evicted; more != 20 {
 			t.Errorf("%d shards: %d entries are evicted for 20 new ones", shards, more)
 		}
+		if err := c.Resize(4); err != nil { // so that shards are empty
+			t.Error(err)
+		}
 		for k := 2000; k < 2020; k++ {
-			fill(1, 10)
+			fill(1, 4)
 			evicted = c.Stats().Removals.Evicted
 			if c.Set(k, 400); c.Stats().Removals.Evicted != evicted+1 {
 				t.Errorf("%d shards: %d entries are evicted for a heavy one", shards, c.Stats().Removals.Evicted-evicted)
 			}
+		}
+		if err := c.Resize(10); err != nil {
+			t.Error(err)
 		}
 		fill(400, 2)
 		fill(5, 10)
