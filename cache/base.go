@@ -25,14 +25,21 @@ func (b Base[K, V]) Take(ctx context.Context, key K, fetch func(ctx context.Cont
 	return b.cache.takeSlowCtx(ctx, key, miss, none, fetchWith[K, V](fetch), nil)
 }
 
-// TakeMany is [Cache.TakeMany] for a caller whose Gets have just missed the keys, each of which is
-// there once: it counts no second misses. It returns values, and the errors of single keys. A key with
-// a kept error has neither, unless the error has a method KeptAsPause.
+// TakeMany is [Cache.TakeMany] with a function as the option LoadMany. It returns values, and the errors
+// of single keys. A key with a kept error has neither, unless the error has a method KeptAsPause.
 func (b Base[K, V]) TakeMany(ctx context.Context, keys []K, fetch func(ctx context.Context, missing []K, loads []*Load[V]) (map[K]V, error)) (map[K]V, map[K]error) {
 	checkTake(ctx, fetch == nil, "TakeMany")
 	m := many[K, V]{cache: b.cache, ctx: ctx, fetch: fetchKeys[K, V](fetch), found: make(map[K]V, len(keys)), errs: map[K]error{}}
-	b.cache.checkKeys(keys)
-	m.loadAll(keys)
+	m.take(keys)
+	return m.found, m.errs
+}
+
+// FetchMany is [Cache.FetchMany] of a cache with Load or LoadMany, but returns what TakeMany does.
+func (b Base[K, V]) FetchMany(ctx context.Context, keys []K) (map[K]V, map[K]error) {
+	checkContext(ctx, "FetchMany")
+	m := b.cache.fetching(ctx, keys)
+	m.errs = map[K]error{}
+	m.take(keys)
 	return m.found, m.errs
 }
 

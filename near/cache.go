@@ -30,6 +30,7 @@ type Cache[K comparable, V any] struct {
 	mayExist                            func(K) bool
 	clone                               func(V) V // nil: none
 	timeout, lease                      time.Duration
+	loads                               bool     // it has a loader
 	neighbors                           []string // the beginnings of the keys of other schemas: see Options.Schema
 
 	servers servers
@@ -43,6 +44,7 @@ func New[K comparable, V any](store Store, source Source, o Options[K, V]) (*Cac
 	if err := o.check(store); err != nil {
 		return nil, err
 	}
+	o.merge()
 	c := &Cache[K, V]{
 		store: store, values: o.Values,
 		expire: o.Expire, localExpire: o.LocalExpire, notFoundExpire: o.NotFoundExpire, notFound: o.NotFound,
@@ -61,12 +63,9 @@ func New[K comparable, V any](store Store, source Source, o Options[K, V]) (*Cac
 	for _, schema := range neighbors(o.Schema) {
 		c.neighbors = append(c.neighbors, schemaPrefix(o.Prefix, schema))
 	}
+	c.setLoader(&o.Cache)
 	local := LocalOptions[K, V]{
-		Prefix: schemaPrefix(o.Prefix, o.Schema), Keys: o.Keys, MaxLag: o.MaxLag, Logger: o.Logger, Amend: c.counts.addTo,
-	}
-	local.Cache = cache.Options[K, V]{
-		Name: o.Name, Limit: o.Limit, MaxWeight: o.MaxWeight, Policy: o.Policy,
-		Expire: o.LocalExpire, Jitter: o.Jitter, Weigh: o.Weigh, MaxLoads: o.MaxLoads,
+		Cache: o.Cache, Prefix: schemaPrefix(o.Prefix, o.Schema), Keys: o.Keys, MaxLag: o.MaxLag, Logger: o.Logger, Amend: c.counts.addTo,
 	}
 	var err error
 	if c.local, err = newLocal(source, local, o.ServeOn); err != nil {
@@ -85,6 +84,9 @@ func New[K comparable, V any](store Store, source Source, o Options[K, V]) (*Cac
 // NotFoundExpire. Other errors of fetch are returned as they are. fetch may use the cache,
 // but not Take the same key, which would wait for itself.
 //
+// With the options Cache.Refresh and Cache.RefreshAfter a hit may begin a load in the background, and
+// allocates fetch; [Cache.Fetch] does not.
+//
 // When its context ends, a caller returns the cause; as in cache.TakeCtx, the context of
 // fetch ends when no caller waits any more. A hit in memory does not look at ctx, and
 // allocates nothing.
@@ -93,7 +95,9 @@ func (c *Cache[K, V]) Take(ctx context.Context, key K, fetch func(ctx context.Co
 	// all else that near adds to a hit.
 	l := c.local
 	l.settle()
-	if value, ok := l.cache.Get(key); ok && c.clone == nil {
+	if l.renews {
+		// missed looks: a Get renews nothing
+	} else if value, ok := l.cache.Get(key); ok && c.clone == nil {
 		return value, nil
 	} else if ok {
 		return c.clone(value), nil
@@ -116,9 +120,7 @@ func (c *Cache[K, V]) take(ctx context.Context, key K, fetch func(ctx context.Co
 	}
 	for {
 		value, err := c.local.missed(ctx, key, func(ctx context.Context, l *cache.Load[V]) (V, error) {
-			one := c.lookup(key, l)
-			c.find(ctx, []*lookup[K, V]{one}, func(ctx context.Context, _ []*lookup[K, V]) { one.value, one.err = fetch(ctx) })
-			return one.value, one.err
+			return c.load(ctx, key, l, func(ctx context.Context, _ *cache.Load[V]) (V, error) { return fetch(ctx) })
 		})
 		if !isOfGet(err) {
 			return value, err
@@ -192,6 +194,9 @@ func (c *Cache[K, V]) Del(ctx context.Context, keys ...K) error {
 	}
 	return c.remove(ctx, texts...)
 }
+
+// HotKeys returns the most requested keys, as cache.Cache.HotKeys does.
+func (c *Cache[K, V]) HotKeys() []cache.HotKey[K] { return c.local.HotKeys() }
 
 // Close ends the watch of the source and empties the memory. It waits for loads under way;
 // if ctx ends first, it returns the cause of ctx. A closed cache can be used, but every Take

@@ -252,10 +252,18 @@ func TestOptions(t *testing.T) {
 	has("store is nil")
 	_, err = near.NewLocal[struct{ A int }, string](nil, near.LocalOptions[struct{ A int }, string]{
 		MaxLag: 5, Cache: cache.Options[struct{ A int }, string]{
-			OnRemove: func(cache.Event[struct{ A int }, string]) {}, Negative: func(error) time.Duration { return 0 },
+			OnRemove: func(cache.Event[struct{ A int }, string]) {}, Negative: func(error) time.Duration { return 0 }, Grace: time.Minute,
 		},
 	})
-	has("source is nil", "MaxLag is 5ns", "have no text", "OnRemove is set", "Negative is set")
+	has("source is nil", "MaxLag is 5ns", "have no text", "OnRemove is set", "Negative is set", "Grace or Patience is set")
+	weigh := func(string, string) uint32 { return 1 }
+	_, err = near.New(newServer(), new(hand), near.Options[string, string]{
+		Name: "a", Limit: 1, MaxWeight: 1, Weigh: weigh, Policy: cache.Adaptive, Jitter: 0.1, MaxLoads: 1, LocalExpire: time.Hour,
+		Cache: cache.Options[string, string]{
+			Name: "a", Limit: 1, MaxWeight: 1, Weigh: weigh, Policy: cache.Adaptive, Jitter: 0.1, MaxLoads: 1, Expire: time.Hour, Schema: "v1",
+		},
+	})
+	has("Name is given twice", "Limit is given", "MaxWeight is given", "Weigh is given", "Policy is given", "Jitter is given", "MaxLoads is given", "LocalExpire, which is Cache.Expire, is given", "Cache.Schema")
 	for what, o := range map[string]near.Options[string, string]{
 		"-1": {Limit: -1}, "NotFoundLocal": {NotFoundLocal: true}, "uncovered:": {Prefix: "uncovered:"}, "MaxLoads": {MaxLoads: -1},
 		`Schema is "v01"`: {Schema: "v01"}, `Schema is "a~"`: {Schema: "a~"}, `Schema is "1234567890123456789"`: {Schema: "1234567890123456789"},
@@ -287,24 +295,33 @@ func TestClose(t *testing.T) {
 // TestLimit checks that memory has no more entries than Limit, and no more weight than
 // MaxWeight.
 func TestLimit(t *testing.T) {
-	inRig(t, near.Options[string, string]{MaxWeight: 10, Weigh: func(_, value string) uint32 { return uint32(len(value)) }}, func(t *testing.T, r *rig) {
-		r.store("k", "123456", 0)
-		r.store("other", "123456", 0)
-		r.Get(t.Context(), "k")
-		r.Get(t.Context(), "other")
-		r.want("evicted", "123456", 1, 0)
-	})
+	weigh := func(_, value string) uint32 { return uint32(len(value)) }
+	for _, o := range []near.Options[string, string]{
+		{MaxWeight: 10, Weigh: weigh}, {Cache: cache.Options[string, string]{MaxWeight: 10, Weigh: weigh}},
+		{Limit: 1}, {Cache: cache.Options[string, string]{Limit: 1}},
+	} {
+		inRig(t, o, func(t *testing.T, r *rig) {
+			r.store("k", "123456", 0)
+			r.store("other", "123456", 0)
+			r.Get(t.Context(), "k")
+			r.Get(t.Context(), "other")
+			r.want("evicted", "123456", 1, 0)
+		})
+	}
 }
 
 // TestHitDoesNotAllocate checks that a hit allocates nothing, also if fetch uses variables
 // of the caller.
 func TestHitDoesNotAllocate(t *testing.T) {
-	inRig(t, near.Options[string, string]{}, func(t *testing.T, r *rig) {
+	inRig(t, near.Options[string, string]{Cache: cache.Options[string, string]{Load: loadOne}}, func(t *testing.T, r *rig) {
 		r.store("k", "1", 0)
 		r.want("at first", "1", 1, 0)
 		ctx := t.Context()
 		if n := testing.AllocsPerRun(100, func() { r.Get(ctx, "k") }); n != 0 {
 			t.Errorf("Get: %v allocations", n)
+		}
+		if n := testing.AllocsPerRun(100, func() { r.Fetch(ctx, "k") }); n != 0 {
+			t.Errorf("Fetch: %v allocations", n)
 		}
 		fetch := r.fetch
 		if n := testing.AllocsPerRun(100, func() { r.Take(ctx, "k", fetch) }); n != 0 {

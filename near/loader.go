@@ -1,0 +1,130 @@
+// This file has the loader of a cache, given once or by call: what it is told of each key, and what it
+// says.
+
+package near
+
+import (
+	"context"
+	"errors"
+
+	"github.com/pinwheel-cache/pinwheel/cache"
+)
+
+// A loadOne is the option Load, or a fetch of Take, but without its key.
+type loadOne[V any] = func(ctx context.Context, l *cache.Load[V]) (V, error)
+
+// A loadMany is the option LoadMany, or a fetch of TakeMany.
+type loadMany[K comparable, V any] = func(ctx context.Context, keys []K, loads []*cache.Load[V]) (map[K]V, error)
+
+var (
+	_ cache.Loading[string, any] = (*Cache[string, any])(nil)
+	_ cache.Loading[string, any] = (*Local[string, any])(nil)
+)
+
+// Fetch is [Cache.Take] with the loader of the options, Cache.Load or Cache.LoadMany. A hit allocates
+// nothing. Without a loader the error wraps cache.ErrArgument.
+func (c *Cache[K, V]) Fetch(ctx context.Context, key K) (V, error) {
+	for {
+		c.local.settle()
+		value, err := c.local.cache.Fetch(ctx, key)
+		if err == nil {
+			return c.copied(value, true), nil
+		}
+		if !isOfGet(err) {
+			return value, unkept(err)
+		}
+	}
+}
+
+// FetchMany is [Cache.TakeMany] with the loader of the options: one call of Cache.LoadMany, or else one of
+// Cache.Load for each key, all at once but for MaxLoads. Without a loader the error wraps
+// cache.ErrArgument.
+func (c *Cache[K, V]) FetchMany(ctx context.Context, keys []K) (map[K]V, error) {
+	if !c.loads {
+		return c.local.cache.FetchMany(ctx, keys) // returns what is wrong
+	}
+	return c.takeAll(keys, func(keys []K) (map[K]V, map[K]error) { return cache.For(c.local.cache).FetchMany(ctx, keys) })
+}
+
+// setLoader makes the cache in memory load by the loader of the options: from the store first.
+func (c *Cache[K, V]) setLoader(o *cache.Options[K, V]) {
+	c.loads = o.Load != nil || o.LoadMany != nil
+	if load := o.Load; load != nil {
+		o.Load = func(ctx context.Context, key K, l *cache.Load[V]) (V, error) {
+			return c.load(ctx, key, l, func(ctx context.Context, l *cache.Load[V]) (V, error) { return load(ctx, key, l) })
+		}
+	}
+	if load := o.LoadMany; load != nil {
+		o.LoadMany = func(ctx context.Context, keys []K, loads []*cache.Load[V]) (map[K]V, error) {
+			return c.loadMany(ctx, keys, loads, load)
+		}
+	}
+}
+
+// load is the load of a key: it finds it in the store, or calls a function.
+func (c *Cache[K, V]) load(ctx context.Context, key K, l *cache.Load[V], load loadOne[V]) (V, error) {
+	one := c.lookup(key, l)
+	c.find(ctx, []*lookup[K, V]{one}, func(ctx context.Context, _ []*lookup[K, V]) {
+		said := c.tell(one)
+		value, err := load(ctx, said)
+		c.accept(one, said, value, true, err)
+	})
+	return one.value, one.err
+}
+
+// loadMany is load for several keys, and says the error of each.
+func (c *Cache[K, V]) loadMany(ctx context.Context, keys []K, loads []*cache.Load[V], load loadMany[K, V]) (map[K]V, error) {
+	all := make([]*lookup[K, V], len(keys))
+	for i, key := range keys {
+		all[i] = c.lookup(key, loads[i])
+	}
+	c.find(ctx, all, func(ctx context.Context, lacking []*lookup[K, V]) { c.fetchMany(ctx, lacking, load) })
+	values := make(map[K]V, len(keys))
+	for i, one := range all {
+		values[one.key], loads[i].Err = one.value, one.err
+	}
+	return values, nil
+}
+
+func (c *Cache[K, V]) fetchMany(ctx context.Context, lacking []*lookup[K, V], load loadMany[K, V]) {
+	missing, loads := make([]K, len(lacking)), make([]*cache.Load[V], len(lacking))
+	for i, one := range lacking {
+		missing[i], loads[i] = one.key, c.tell(one)
+	}
+	values, err := load(ctx, missing, loads)
+	for i, one := range lacking {
+		failed := err
+		if failed == nil {
+			failed = loads[i].Err
+		}
+		value, found := values[one.key]
+		c.accept(one, loads[i], value, found, failed)
+	}
+}
+
+// tell returns what the function that loads is told of a key, and what it says more than the value.
+func (c *Cache[K, V]) tell(one *lookup[K, V]) *cache.Load[V] {
+	return &cache.Load[V]{Old: one.load.Old, HasOld: one.load.HasOld, Expire: c.expire}
+}
+
+var errUnchanged = errors.New("near: a load said Unchanged without an old value")
+
+// accept takes what a function has loaded, and has said of it.
+func (c *Cache[K, V]) accept(one *lookup[K, V], said *cache.Load[V], value V, found bool, err error) {
+	one.value, one.err, one.expire = value, err, said.Expire
+	one.none = err != nil && (said.NotFound || said.Gone)
+	switch {
+	case err != nil:
+	case said.Gone, !found && !said.Unchanged:
+		one.err = c.notFound
+	case said.Unchanged && !one.load.HasOld:
+		one.err = errUnchanged
+	case said.Unchanged:
+		one.value = one.load.Old
+	}
+}
+
+// isNone reports whether the database has no value for a key.
+func (c *Cache[K, V]) isNone(one *lookup[K, V]) bool {
+	return one.none || errors.Is(one.err, c.notFound)
+}

@@ -1,0 +1,258 @@
+package near_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/pinwheel-cache/pinwheel/cache"
+	"github.com/pinwheel-cache/pinwheel/near"
+)
+
+var errOfLoad = errors.New("the load failed")
+
+// say loads a key as its name says, and tells l so.
+func say(key string, l *cache.Load[string]) (string, error) {
+	switch key {
+	case "short":
+		l.Expire = time.Second
+	case "unstored":
+		l.Expire = -1
+	case "none":
+		l.NotFound = true
+		return "", errOfLoad
+	case "gone":
+		l.Gone = true
+	case "unchanged":
+		l.Unchanged = true
+	case "fails":
+		return "", errOfLoad
+	}
+	return "v", nil
+}
+
+// fetchOne is a Fetch or, if many is set, a FetchMany of one key.
+func fetchOne(ctx context.Context, c cache.Loading[string, string], many bool, key string) (string, error) {
+	if !many {
+		return c.Fetch(ctx, key)
+	}
+	values, err := c.FetchMany(ctx, []string{key, key})
+	value, ok := values[key]
+	if !ok && err == nil {
+		err = near.ErrNotFound
+	}
+	return value, err
+}
+
+// TestLoader checks that Fetch and FetchMany load by a loader given once what the store does not have,
+// and that what it says of a key holds in the store and in memory.
+func TestLoader(t *testing.T) {
+	for name, loaders := range map[string]cache.Options[string, string]{"Load": {Load: loadOne}, "LoadMany": {LoadMany: loadSeveral}, "both": {Load: loadOne, LoadMany: loadSeveral}} {
+		for _, many := range []bool{false, true} {
+			inRig(t, near.Options[string, string]{Expire: time.Hour, NotFoundExpire: time.Minute, MaxLag: time.Hour, Cache: loaders}, func(t *testing.T, r *rig) {
+				r.store("stored", "1", 0)
+				for key, want := range map[string]struct {
+					value string
+					err   error
+					state near.State
+					ttl   time.Duration
+					loads uint64 // of two calls
+				}{
+					"stored":    {value: "1", state: near.Found},
+					"value":     {value: "v", state: near.Found, ttl: time.Hour, loads: 1},
+					"short":     {value: "v", state: near.Found, ttl: time.Second, loads: 1},
+					"unstored":  {value: "v", loads: 2},
+					"none":      {err: errOfLoad, state: near.Absent, ttl: time.Minute, loads: 1},
+					"gone":      {err: near.ErrNotFound, state: near.Absent, ttl: time.Minute, loads: 1},
+					"unchanged": {err: errors.New("near: a load said Unchanged without an old value"), loads: 2},
+					"fails":     {err: errOfLoad, loads: 2},
+				} {
+					before := r.Stats().Near.Fetches
+					for range 2 {
+						value, err := fetchOne(t.Context(), r, many, key)
+						if many && key == "none" && err == near.ErrNotFound {
+							err = errOfLoad // a kept error leaves the key out
+						}
+						if err == nil && value != want.value || (err == nil) != (want.err == nil) || err != nil && err.Error() != want.err.Error() {
+							t.Errorf("%s, many %v: %s = %q, %v, want %q, %v", name, many, key, value, err, want.value, want.err)
+						}
+					}
+					record := r.server.items[key]
+					if record.State != want.state || record.State != near.Missing && record.TTL != want.ttl {
+						t.Errorf("%s, many %v: %s is in the store as %+v, want %+v", name, many, key, record, want)
+					}
+					if loads := r.Stats().Near.Fetches - before; loads != want.loads {
+						t.Errorf("%s, many %v: %d loads of %s, want %d", name, many, loads, key, want.loads)
+					}
+				}
+			})
+		}
+	}
+}
+
+func loadOne(_ context.Context, key string, l *cache.Load[string]) (string, error) {
+	return say(key, l)
+}
+
+// loadSeveral leaves out the values of keys with a Gone, and of those with an error.
+func loadSeveral(_ context.Context, keys []string, loads []*cache.Load[string]) (map[string]string, error) {
+	values := map[string]string{}
+	for i, key := range keys {
+		if value, err := say(key, loads[i]); err != nil || key == "gone" {
+			loads[i].Err, loads[i].Gone = err, false
+		} else {
+			values[key] = value
+		}
+	}
+	return values, nil
+}
+
+// Catches: a FetchMany that asks the store or LoadMany once for each key, one that stops at the error of
+// a key, or gets that of all keys; a cache without a loader that does not say so.
+func TestFetchMany(t *testing.T) {
+	var asked [][]string
+	var failure error
+	load := func(_ context.Context, keys []string, loads []*cache.Load[string]) (map[string]string, error) {
+		asked = append(asked, slices.Clone(keys))
+		return map[string]string{"a": "1", "b": "2"}, failure
+	}
+	inRig(t, near.Options[string, string]{MaxLag: time.Hour, Cache: cache.Options[string, string]{LoadMany: load}}, func(t *testing.T, r *rig) {
+		r.store("stored", "3", 0)
+		reads := r.server.called("lease")
+		got, err := r.FetchMany(t.Context(), []string{"a", "stored", "b", "none"})
+		if err != nil || len(got) != 3 || len(asked) != 1 || !slices.Equal(asked[0], []string{"a", "b", "none"}) || r.server.called("lease") != reads+1 {
+			t.Errorf("%v, %v, with loads of %q", got, err, asked)
+		}
+		failure = errOfLoad
+		if got, err := r.FetchMany(t.Context(), []string{"a", "c"}); err != errOfLoad || len(got) != 1 {
+			t.Errorf("with the error of all: %v, %v", got, err)
+		}
+	})
+	inRig(t, near.Options[string, string]{}, func(t *testing.T, r *rig) {
+		local, err := near.NewLocal(new(hand), near.LocalOptions[string, string]{})
+		must(t, err)
+		defer local.Close(context.Background())
+		for _, c := range []cache.Loading[string, string]{r, local} {
+			for _, many := range []bool{false, true} {
+				if _, err := fetchOne(t.Context(), c, many, "k"); !errors.Is(err, cache.ErrArgument) {
+					t.Errorf("%T without a loader, many %v: %v", c, many, err)
+				}
+			}
+		}
+	})
+}
+
+// ways are the methods that take a key, by its name; each gets what Take would fetch.
+var ways = map[string]func(r *rig) (string, error){
+	"Take":      func(r *rig) (string, error) { return r.Take(r.t.Context(), "k", r.fetch) },
+	"Fetch":     func(r *rig) (string, error) { return r.Fetch(r.t.Context(), "k") },
+	"FetchMany": func(r *rig) (string, error) { return fetchOne(r.t.Context(), r, true, "k") },
+	"TakeMany": func(r *rig) (string, error) {
+		values, err := r.TakeMany(r.t.Context(), []string{"k"}, r.fetchMany)
+		if _, ok := values["k"]; !ok && err == nil {
+			err = near.ErrNotFound
+		}
+		return values["k"], err
+	},
+}
+
+// TestRenewal checks that a value that is due is served at once and read from the store anew, or loaded
+// if that has nothing; that while the store is away it stays, until LocalExpire, and spares the database;
+// and that it leaves with a load that finds nothing.
+func TestRenewal(t *testing.T) {
+	for name, take := range ways {
+		bubble(t, func(t *testing.T) {
+			var r *rig
+			load := func(ctx context.Context, _ string, l *cache.Load[string]) (string, error) {
+				value, err := r.fetch(ctx)
+				l.Unchanged = value == "unchanged" && l.HasOld
+				return value, err
+			}
+			r = newRig(t, near.Options[string, string]{
+				LocalExpire: time.Hour, MaxLag: 100 * time.Hour,
+				Cache: cache.Options[string, string]{RefreshAfter: time.Minute, Load: load},
+			})
+			want := func(what, value string, err error, fetched int) {
+				t.Helper()
+				before := r.fetched
+				got, gotErr := take(r)
+				synctest.Wait()
+				if err == nil && got != value || gotErr != err || r.fetched-before != fetched {
+					t.Errorf("%s, %s: %q, %v with %d fetches, want %q, %v with %d", name, what, got, gotErr, r.fetched-before, value, err, fetched)
+				}
+			}
+			r.store("k", "1", 0)
+			want("at first", "1", nil, 0)
+			r.store("k", "2", 0)
+			time.Sleep(time.Minute)
+			want("due", "1", nil, 0)
+			want("read anew", "2", nil, 0)
+			r.server.fail = func(string) bool { return true }
+			time.Sleep(time.Minute)
+			want("due, and the store is away", "2", nil, 0)
+			time.Sleep(58 * time.Minute)
+			want("long due", "2", nil, 0)
+			if n := r.Stats().Loads.Refreshes; n.OK != 1 || n.Failed < 1 {
+				t.Errorf("%s: %+v", name, n)
+			}
+			time.Sleep(time.Minute)
+			r.value = "loaded"
+			want("past LocalExpire", "loaded", nil, 1)
+			r.server.fail = nil
+			must(t, r.Set(t.Context(), "k", "3"))
+			want("set", "3", nil, 0)
+			r.server.drop("k")
+			time.Sleep(time.Minute)
+			r.value = "4"
+			want("due, and the store has nothing", "3", nil, 1)
+			want("loaded anew", "4", nil, 0)
+			r.server.drop("k")
+			time.Sleep(time.Minute)
+			r.err = near.ErrNotFound
+			want("due, and there is none", "4", nil, 1)
+			want("it has left", "", near.ErrNotFound, 1)
+		})
+	}
+}
+
+// Catches: a loader that is not told the old value, and whose Unchanged stores none.
+func TestUnchanged(t *testing.T) {
+	load := func(_ context.Context, _ string, l *cache.Load[string]) (string, error) {
+		l.Unchanged = l.HasOld && l.Old == "old"
+		return "ignored", nil
+	}
+	options := cache.Options[string, string]{RefreshAfter: time.Minute, Load: load}
+	inRig(t, near.Options[string, string]{MaxLag: time.Hour, Cache: options}, func(t *testing.T, r *rig) {
+		r.store("k", "old", 0)
+		for range 2 {
+			if got, err := r.Fetch(t.Context(), "k"); got != "old" || err != nil {
+				t.Errorf("%q, %v", got, err)
+			}
+			r.server.drop("k")
+			time.Sleep(time.Minute)
+		}
+		if _, err := r.Fetch(t.Context(), "k"); err != nil {
+			t.Error(err)
+		}
+		synctest.Wait()
+		if got := string(r.server.items["k"].Value); got != `"old"` {
+			t.Errorf("the store has %q", got)
+		}
+	})
+}
+
+// Catches: HotKeys that knows nothing of hits.
+func TestHotKeys(t *testing.T) {
+	inRig(t, near.Options[string, string]{Cache: cache.Options[string, string]{HotKeys: 3, Load: loadOne}}, func(t *testing.T, r *rig) {
+		for range 1000 {
+			_, err := r.Fetch(t.Context(), "hot")
+			must(t, err)
+		}
+		if keys := r.HotKeys(); len(keys) == 0 || keys[0].Key != "hot" {
+			t.Errorf("%v", keys)
+		}
+	})
+}
