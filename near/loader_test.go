@@ -145,6 +145,16 @@ func TestFetchMany(t *testing.T) {
 	})
 }
 
+// inLoadingRig is inRig with a loader that is the fetch of the rig.
+func inLoadingRig(t *testing.T, o near.Options[string, string], f func(t *testing.T, r *rig)) {
+	bubble(t, func(t *testing.T) {
+		var r *rig
+		o.Cache.Load = func(ctx context.Context, _ string, _ *cache.Load[string]) (string, error) { return r.fetch(ctx) }
+		r = newRig(t, o)
+		f(t, r)
+	})
+}
+
 // ways are the methods that take a key, by its name; each gets what Take would fetch.
 var ways = map[string]func(r *rig) (string, error){
 	"Take":      func(r *rig) (string, error) { return r.Take(r.t.Context(), "k", r.fetch) },
@@ -164,17 +174,8 @@ var ways = map[string]func(r *rig) (string, error){
 // and that it leaves with a load that finds nothing.
 func TestRenewal(t *testing.T) {
 	for name, take := range ways {
-		bubble(t, func(t *testing.T) {
-			var r *rig
-			load := func(ctx context.Context, _ string, l *cache.Load[string]) (string, error) {
-				value, err := r.fetch(ctx)
-				l.Unchanged = value == "unchanged" && l.HasOld
-				return value, err
-			}
-			r = newRig(t, near.Options[string, string]{
-				LocalExpire: time.Hour, MaxLag: 100 * time.Hour,
-				Cache: cache.Options[string, string]{RefreshAfter: time.Minute, Load: load},
-			})
+		options := near.Options[string, string]{LocalExpire: time.Hour, MaxLag: 100 * time.Hour, Cache: cache.Options[string, string]{RefreshAfter: time.Minute}}
+		inLoadingRig(t, options, func(t *testing.T, r *rig) {
 			want := func(what, value string, err error, fetched int) {
 				t.Helper()
 				before := r.fetched
@@ -242,6 +243,38 @@ func TestUnchanged(t *testing.T) {
 			t.Errorf("the store has %q", got)
 		}
 	})
+}
+
+// Catches: a Local whose Fetch or FetchMany serves what is not vouched for, or says how it keeps an error.
+func TestLocalFetch(t *testing.T) {
+	for _, many := range []bool{false, true} {
+		bubble(t, func(t *testing.T) {
+			source, loads := new(hand), 0
+			local, err := near.NewLocal(source, near.LocalOptions[string, string]{Cache: cache.Options[string, string]{
+				Load: func(_ context.Context, key string, _ *cache.Load[string]) (string, error) {
+					loads++
+					if key == "fails" {
+						return "", near.KeepError(errOfLoad, -1)
+					}
+					return "v", nil
+				},
+			}})
+			must(t, err)
+			defer local.Close(context.Background())
+			synctest.Wait()
+			source.ChangedAll()
+			source.vouch()
+			for _, want := range []int{1, 1, 2} {
+				if value, err := fetchOne(t.Context(), local, many, "k"); value != "v" || err != nil || loads != want {
+					t.Errorf("many %v: %q, %v with %d loads, want %d", many, value, err, loads, want)
+				}
+				time.Sleep(501 * time.Millisecond) // the third is past MaxLag
+			}
+			if _, err := fetchOne(t.Context(), local, many, "fails"); err != errOfLoad {
+				t.Errorf("many %v: %#v", many, err)
+			}
+		})
+	}
 }
 
 // Catches: HotKeys that knows nothing of hits.

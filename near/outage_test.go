@@ -132,22 +132,22 @@ func TestNotFound(t *testing.T) {
 	})
 }
 
-// TestJoinsAGet lets a Take and a TakeMany join the load of a Get that finds nothing or fails, as it
-// does not fetch: both go round again.
+// TestJoinsAGet lets all that load join the load of a Get that finds nothing or fails, as it does not
+// fetch: they go round again.
 func TestJoinsAGet(t *testing.T) {
 	for name, prepare := range map[string]func(r *rig){
 		"missing":    func(*rig) {},
 		"store away": func(r *rig) { r.server.fail = func(string) bool { return true } },
 		"not JSON":   func(r *rig) { r.server.put("k", near.Item{State: near.Found, Value: []byte("{")}) },
 	} {
-		for _, many := range []bool{false, true} {
-			inRig(t, near.Options[string, string]{}, func(t *testing.T, r *rig) {
+		for method, take := range ways {
+			inLoadingRig(t, near.Options[string, string]{}, func(t *testing.T, r *rig) {
 				prepare(r)
 				r.server.delay = func() time.Duration { return time.Millisecond }
 				go r.Get(t.Context(), "k")
 				synctest.Wait()
-				if value, err := takeK(t.Context(), r.Cache, many, r.fetch); value != "fetched" || err != nil {
-					t.Errorf("%s, many %v: %q, %v", name, many, value, err)
+				if value, err := take(r); value != "fetched" || err != nil {
+					t.Errorf("%s, %s: %q, %v", name, method, value, err)
 				}
 			})
 		}
@@ -587,7 +587,10 @@ func TestUnknownKeys(t *testing.T) {
 // TestClone checks that each caller gets a value of its own.
 func TestClone(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		c, err := near.New(newServer(), new(hand), near.Options[string, []int]{Clone: slices.Clone[[]int]})
+		c, err := near.New(newServer(), new(hand), near.Options[string, []int]{
+			Clone: slices.Clone[[]int],
+			Cache: cache.Options[string, []int]{Load: func(context.Context, string, *cache.Load[[]int]) ([]int, error) { return []int{1}, nil }},
+		})
 		must(t, err)
 		defer c.Close(context.Background())
 		spoil := func(what string, value []int, err error) {
@@ -604,6 +607,10 @@ func TestClone(t *testing.T) {
 			spoil("Get", value, err)
 			values, err := c.TakeMany(t.Context(), []string{"k"}, noneOfInts)
 			spoil("TakeMany", values["k"], err)
+			value, err = c.Fetch(t.Context(), "k")
+			spoil("Fetch", value, err)
+			values, err = c.FetchMany(t.Context(), []string{"k"})
+			spoil("FetchMany", values["k"], err)
 		}
 	})
 }
