@@ -37,6 +37,8 @@ type Cache[K comparable, V any] struct {
 	counts  counts
 }
 
+var _ cache.Loading[string, any] = (*Cache[string, any])(nil)
+
 // New returns an empty cache that watches source until Close. An error wraps
 // cache.ErrArgument and says everything that is wrong with the options. One client may be
 // the store and source of several caches, if none of their Prefixes begins with another.
@@ -104,6 +106,21 @@ func (c *Cache[K, V]) Take(ctx context.Context, key K, fetch func(ctx context.Co
 	}
 	value, err := c.take(ctx, key, fetch)
 	return c.copied(value, err == nil), err
+}
+
+// Fetch is [Cache.Take] with the loader of the options, Cache.Load or Cache.LoadMany. A hit allocates
+// nothing. Without a loader the error wraps cache.ErrArgument.
+func (c *Cache[K, V]) Fetch(ctx context.Context, key K) (V, error) {
+	for {
+		c.local.settle()
+		value, err := c.local.cache.Fetch(ctx, key)
+		if err == nil {
+			return c.copied(value, true), nil
+		}
+		if !isOfGet(err) {
+			return value, unkept(err)
+		}
+	}
 }
 
 // copied returns a Clone of a value, if there is a value and a Clone.

@@ -183,6 +183,11 @@ func (c *Cache[K, V]) itemOf(one *lookup[K, V]) (item Item, ok bool) {
 	return item, false
 }
 
+// isNone reports whether the database has no value for a key.
+func (c *Cache[K, V]) isNone(one *lookup[K, V]) bool {
+	return one.none || errors.Is(one.err, c.notFound)
+}
+
 var errNoLease = errors.New("near: another caller has the lease, or the store refuses writes")
 
 // fill stores an item, and reports whether it may be kept for as long as it is in the store. It

@@ -16,36 +16,6 @@ type loadOne[V any] = func(ctx context.Context, l *cache.Load[V]) (V, error)
 // A loadMany is the option LoadMany, or a fetch of TakeMany.
 type loadMany[K comparable, V any] = func(ctx context.Context, keys []K, loads []*cache.Load[V]) (map[K]V, error)
 
-var (
-	_ cache.Loading[string, any] = (*Cache[string, any])(nil)
-	_ cache.Loading[string, any] = (*Local[string, any])(nil)
-)
-
-// Fetch is [Cache.Take] with the loader of the options, Cache.Load or Cache.LoadMany. A hit allocates
-// nothing. Without a loader the error wraps cache.ErrArgument.
-func (c *Cache[K, V]) Fetch(ctx context.Context, key K) (V, error) {
-	for {
-		c.local.settle()
-		value, err := c.local.cache.Fetch(ctx, key)
-		if err == nil {
-			return c.copied(value, true), nil
-		}
-		if !isOfGet(err) {
-			return value, unkept(err)
-		}
-	}
-}
-
-// FetchMany is [Cache.TakeMany] with the loader of the options: one call of Cache.LoadMany, or else one of
-// Cache.Load for each key, all at once but for MaxLoads. Without a loader the error wraps
-// cache.ErrArgument.
-func (c *Cache[K, V]) FetchMany(ctx context.Context, keys []K) (map[K]V, error) {
-	if !c.loads {
-		return c.local.cache.FetchMany(ctx, keys) // returns what is wrong
-	}
-	return c.takeAll(keys, func(keys []K) (map[K]V, map[K]error) { return cache.For(c.local.cache).FetchMany(ctx, keys) })
-}
-
 // setLoader makes the cache in memory load by the loader of the options: from the store first.
 func (c *Cache[K, V]) setLoader(o *cache.Options[K, V]) {
 	c.loads = o.Load != nil || o.LoadMany != nil
@@ -122,9 +92,4 @@ func (c *Cache[K, V]) accept(one *lookup[K, V], said *cache.Load[V], value V, fo
 	case said.Unchanged:
 		one.value = one.load.Old
 	}
-}
-
-// isNone reports whether the database has no value for a key.
-func (c *Cache[K, V]) isNone(one *lookup[K, V]) bool {
-	return one.none || errors.Is(one.err, c.notFound)
 }

@@ -19,6 +19,8 @@ func say(key string, l *cache.Load[string]) (string, error) {
 	switch key {
 	case "short":
 		l.Expire = time.Second
+	case "brief":
+		l.Expire = 100 * time.Millisecond
 	case "unstored":
 		l.Expire = -1
 	case "none":
@@ -91,6 +93,24 @@ func TestLoader(t *testing.T) {
 			})
 		}
 	}
+}
+
+// Catches: what was loaded without the store, and stays in memory for longer than its loader says.
+func TestLoaderWithoutStore(t *testing.T) {
+	inRig(t, near.Options[string, string]{Cache: cache.Options[string, string]{Load: loadOne}}, func(t *testing.T, r *rig) {
+		r.server.fail = func(string) bool { return true }
+		for key, want := range map[string][3]uint64{"value": {1, 1, 2}, "brief": {1, 2, 3}, "unstored": {2, 3, 4}} {
+			before := r.Stats().Loads.OK.Count()
+			_, err := r.Fetch(t.Context(), key)
+			must(t, err)
+			for i, pause := range []time.Duration{0, 101 * time.Millisecond, time.Second} {
+				time.Sleep(pause)
+				if value, err := r.Fetch(t.Context(), key); value != "v" || err != nil || r.Stats().Loads.OK.Count()-before != want[i] {
+					t.Errorf("%s after %v: %q, %v with %d loads, want %d", key, pause, value, err, r.Stats().Loads.OK.Count()-before, want[i])
+				}
+			}
+		}
+	})
 }
 
 func loadOne(_ context.Context, key string, l *cache.Load[string]) (string, error) {
@@ -169,54 +189,73 @@ var ways = map[string]func(r *rig) (string, error){
 	},
 }
 
+// Catches: a method that serves from memory past MaxLag.
+func TestEachWayForgets(t *testing.T) {
+	for name, take := range ways {
+		inLoadingRig(t, near.Options[string, string]{}, func(t *testing.T, r *rig) {
+			r.store("k", "v", 0)
+			for _, reads := range []int{1, 1, 2} {
+				if value, err := take(r); value != "v" || err != nil || r.server.called("lease") != reads {
+					t.Errorf("%s: %q, %v with %d reads of the store, want %d", name, value, err, r.server.called("lease"), reads)
+				}
+				time.Sleep(501 * time.Millisecond) // the third is past MaxLag
+			}
+		})
+	}
+}
+
 // TestRenewal checks that a value that is due is served at once and read from the store anew, or loaded
 // if that has nothing; that while the store is away it stays, until LocalExpire, and spares the database;
 // and that it leaves with a load that finds nothing.
 func TestRenewal(t *testing.T) {
 	for name, take := range ways {
-		options := near.Options[string, string]{LocalExpire: time.Hour, MaxLag: 100 * time.Hour, Cache: cache.Options[string, string]{RefreshAfter: time.Minute}}
-		inLoadingRig(t, options, func(t *testing.T, r *rig) {
-			want := func(what, value string, err error, fetched int) {
-				t.Helper()
-				before := r.fetched
-				got, gotErr := take(r)
-				synctest.Wait()
-				if err == nil && got != value || gotErr != err || r.fetched-before != fetched {
-					t.Errorf("%s, %s: %q, %v with %d fetches, want %q, %v with %d", name, what, got, gotErr, r.fetched-before, value, err, fetched)
-				}
-			}
-			r.store("k", "1", 0)
-			want("at first", "1", nil, 0)
-			r.store("k", "2", 0)
-			time.Sleep(time.Minute)
-			want("due", "1", nil, 0)
-			want("read anew", "2", nil, 0)
-			r.server.fail = func(string) bool { return true }
-			time.Sleep(time.Minute)
-			want("due, and the store is away", "2", nil, 0)
-			time.Sleep(58 * time.Minute)
-			want("long due", "2", nil, 0)
-			if n := r.Stats().Loads.Refreshes; n.OK != 1 || n.Failed < 1 {
-				t.Errorf("%s: %+v", name, n)
-			}
-			time.Sleep(time.Minute)
-			r.value = "loaded"
-			want("past LocalExpire", "loaded", nil, 1)
-			r.server.fail = nil
-			must(t, r.Set(t.Context(), "k", "3"))
-			want("set", "3", nil, 0)
-			r.server.drop("k")
-			time.Sleep(time.Minute)
-			r.value = "4"
-			want("due, and the store has nothing", "3", nil, 1)
-			want("loaded anew", "4", nil, 0)
-			r.server.drop("k")
-			time.Sleep(time.Minute)
-			r.err = near.ErrNotFound
-			want("due, and there is none", "4", nil, 1)
-			want("it has left", "", near.ErrNotFound, 1)
-		})
+		testRenewal(t, name+" with RefreshAfter", cache.Options[string, string]{RefreshAfter: time.Minute}, take)
+		testRenewal(t, name+" with Refresh", cache.Options[string, string]{Refresh: 0.016}, take)
 	}
+}
+
+func testRenewal(t *testing.T, name string, o cache.Options[string, string], take func(r *rig) (string, error)) {
+	inLoadingRig(t, near.Options[string, string]{LocalExpire: time.Hour, MaxLag: 100 * time.Hour, Cache: o}, func(t *testing.T, r *rig) {
+		want := func(what, value string, err error, fetched int) {
+			t.Helper()
+			before := r.fetched
+			got, gotErr := take(r)
+			synctest.Wait()
+			if err == nil && got != value || gotErr != err || r.fetched-before != fetched {
+				t.Errorf("%s, %s: %q, %v with %d fetches, want %q, %v with %d", name, what, got, gotErr, r.fetched-before, value, err, fetched)
+			}
+		}
+		r.store("k", "1", 0)
+		want("at first", "1", nil, 0)
+		r.store("k", "2", 0)
+		time.Sleep(time.Minute)
+		want("due", "1", nil, 0)
+		want("read anew", "2", nil, 0)
+		r.server.fail = func(string) bool { return true }
+		time.Sleep(time.Minute)
+		want("due, and the store is away", "2", nil, 0)
+		time.Sleep(58 * time.Minute)
+		want("long due", "2", nil, 0)
+		if n := r.Stats().Loads.Refreshes; n.OK != 1 || n.Failed < 1 {
+			t.Errorf("%s: %+v", name, n)
+		}
+		time.Sleep(time.Minute)
+		r.value = "loaded"
+		want("past LocalExpire", "loaded", nil, 1)
+		r.server.fail = nil
+		must(t, r.Set(t.Context(), "k", "3"))
+		want("set", "3", nil, 0)
+		r.server.drop("k")
+		time.Sleep(time.Minute)
+		r.value = "4"
+		want("due, and the store has nothing", "3", nil, 1)
+		want("loaded anew", "4", nil, 0)
+		r.server.drop("k")
+		time.Sleep(time.Minute)
+		r.err = near.ErrNotFound
+		want("due, and there is none", "4", nil, 1)
+		want("it has left", "", near.ErrNotFound, 1)
+	})
 }
 
 // Catches: a loader that is not told the old value, and whose Unchanged stores none.

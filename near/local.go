@@ -71,6 +71,8 @@ type LocalOptions[K comparable, V any] struct {
 	Logger *slog.Logger
 }
 
+var _ cache.Loading[string, any] = (*Local[string, any])(nil)
+
 // NewLocal returns an empty Local that watches source until Close. An error wraps
 // cache.ErrArgument and says everything that is wrong with the options.
 func NewLocal[K comparable, V any](source Source, o LocalOptions[K, V]) (*Local[K, V], error) {

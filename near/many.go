@@ -26,6 +26,16 @@ func (c *Cache[K, V]) TakeMany(ctx context.Context, keys []K, fetch func(ctx con
 	return c.takeAll(keys, func(keys []K) (map[K]V, map[K]error) { return cache.For(c.local.cache).TakeMany(ctx, keys, load) })
 }
 
+// FetchMany is [Cache.TakeMany] with the loader of the options: one call of Cache.LoadMany, or else one of
+// Cache.Load for each key, all at once but for MaxLoads. Without a loader the error wraps
+// cache.ErrArgument.
+func (c *Cache[K, V]) FetchMany(ctx context.Context, keys []K) (map[K]V, error) {
+	if !c.loads {
+		return c.local.cache.FetchMany(ctx, keys) // returns what is wrong
+	}
+	return c.takeAll(keys, func(keys []K) (map[K]V, map[K]error) { return cache.For(c.local.cache).FetchMany(ctx, keys) })
+}
+
 // takeAll takes keys by a function that returns the errors of single keys, which it calls again for those
 // for which it has joined the load of a Get.
 func (c *Cache[K, V]) takeAll(keys []K, take func(keys []K) (map[K]V, map[K]error)) (values map[K]V, err error) {
