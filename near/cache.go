@@ -49,9 +49,9 @@ func New[K comparable, V any](store Store, source Source, o Options[K, V]) (*Cac
 	o.merge()
 	c := &Cache[K, V]{
 		store: store, values: o.Values,
-		expire: o.Expire, localExpire: o.LocalExpire, notFoundExpire: o.NotFoundExpire, notFound: o.NotFound,
+		expire: o.Expire, localExpire: o.Cache.Expire, notFoundExpire: o.NotFoundExpire, notFound: o.NotFound,
 		notFoundLocal: o.NotFoundLocal, mayExist: o.MayExist, clone: o.Clone,
-		jitter: o.Jitter, away: o.Away,
+		jitter: o.Cache.Jitter, away: o.Away,
 		timeout: o.Timeout, lease: cmp.Or(o.Lease, defaultLease),
 	}
 	c.leaser, _ = store.(Leaser)

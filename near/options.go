@@ -241,8 +241,7 @@ func (o *Options[K, V]) checkCache(wrong *refusals) {
 	}
 }
 
-// merge moves what both Options and Options.Cache have to the latter, and what Options need of that
-// back.
+// merge moves what both Options and Options.Cache have to the latter.
 func (o *Options[K, V]) merge() {
 	m := &o.Cache
 	m.Name = cmp.Or(o.Name, m.Name)
@@ -252,7 +251,6 @@ func (o *Options[K, V]) merge() {
 	if o.Weigh != nil {
 		m.Weigh = o.Weigh
 	}
-	o.Jitter, o.LocalExpire = m.Jitter, m.Expire
 }
 
 func (o *LocalOptions[K, V]) check(source Source) error {
