@@ -50,7 +50,7 @@ type Options[K comparable, V any] struct {
 	// cannot be asked, the value in memory stays until its TTL ends. Timeout is that of a whole load.
 	//
 	// What Options have themselves may be given in either, not in both; Expire is LocalExpire. Schema,
-	// OnRemove, Negative, Grace and Patience are refused: [NewLocal] says why, and NotFoundExpire is
+	// OnRemove, Negative, Grace and Patience are refused: [LocalOptions] says why, and NotFoundExpire is
 	// instead of Negative.
 	Cache cache.Options[K, V]
 
