@@ -41,7 +41,7 @@ func TestUnchangedWithoutOld(t *testing.T) {
 	}
 }
 
-// TestBaseTake checks that a Get and the Take of a Base after it count as one get, that a
+// TestBaseTake checks that a Get and the Take of For(c) after it count as one get, that a
 // hit allocates nothing, and that a value stored between the two is found.
 func TestBaseTake(t *testing.T) {
 	c := cache.Must(cache.Options[string, int]{})

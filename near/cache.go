@@ -30,7 +30,6 @@ type Cache[K comparable, V any] struct {
 	mayExist                            func(K) bool
 	clone                               func(V) V // nil: none
 	timeout, lease                      time.Duration
-	loads                               bool     // it has a loader
 	neighbors                           []string // the beginnings of the keys of other schemas: see Options.Schema
 
 	servers servers
@@ -98,7 +97,7 @@ func (c *Cache[K, V]) Take(ctx context.Context, key K, fetch func(ctx context.Co
 	l := c.local
 	l.settle()
 	if l.renews {
-		// missed looks: a Get renews nothing
+		// take looks: a Get renews nothing
 	} else if value, ok := l.cache.Get(key); ok && c.clone == nil {
 		return value, nil
 	} else if ok {
@@ -111,13 +110,17 @@ func (c *Cache[K, V]) Take(ctx context.Context, key K, fetch func(ctx context.Co
 // Fetch is [Cache.Take] with the loader of the options, Cache.Load or Cache.LoadMany. A hit allocates
 // nothing. Without a loader the error wraps cache.ErrArgument.
 func (c *Cache[K, V]) Fetch(ctx context.Context, key K) (V, error) {
+	if !c.local.loads {
+		var none V
+		return none, noLoader("Fetch")
+	}
 	for {
 		c.local.settle()
 		value, err := c.local.cache.Fetch(ctx, key)
 		if err == nil {
 			return c.copied(value, true), nil
 		}
-		if !isOfGet(err) {
+		if !beginsAgain(err) {
 			return value, unkept(err)
 		}
 	}
@@ -135,14 +138,19 @@ func (c *Cache[K, V]) take(ctx context.Context, key K, fetch func(ctx context.Co
 	if fetch == nil {
 		panic("near: fetch of Take is nil: want a function")
 	}
-	for {
-		value, err := c.local.missed(ctx, key, func(ctx context.Context, l *cache.Load[V]) (V, error) {
-			return c.load(ctx, key, l, func(ctx context.Context, _ *cache.Load[V]) (V, error) { return fetch(ctx) })
-		})
-		if !isOfGet(err) {
-			return value, err
-		}
+	load := func(ctx context.Context, l *cache.Load[V]) (V, error) {
+		return c.load(ctx, key, l, func(ctx context.Context, _ *cache.Load[V]) (V, error) { return fetch(ctx) })
 	}
+	take := c.local.missed
+	if c.local.renews {
+		take = c.local.takeWith
+	}
+	value, err := take(ctx, key, load)
+	for beginsAgain(err) {
+		c.local.settle()
+		value, err = c.local.missed(ctx, key, load)
+	}
+	return value, err
 }
 
 // Get returns the value of a key, from memory or from the store, and true; or false if there
@@ -154,14 +162,16 @@ func (c *Cache[K, V]) Get(ctx context.Context, key K) (value V, ok bool, err err
 	if value, ok = l.cache.Get(key); ok { // as in Take
 		return c.copied(value, true), true, nil
 	}
-	value, err = l.missed(ctx, key, func(ctx context.Context, l *cache.Load[V]) (V, error) {
-		one := c.lookup(key, l)
-		c.find(ctx, []*lookup[K, V]{one}, nil)
-		if one.err != nil && !errors.Is(one.err, c.notFound) {
-			one.err = getError{one.err}
-		}
-		return one.value, one.err
-	})
+	for again := true; again; again = isSpared(err) {
+		value, err = l.missed(ctx, key, func(ctx context.Context, l *cache.Load[V]) (V, error) {
+			one := c.lookup(key, l)
+			c.find(ctx, []*lookup[K, V]{one}, nil)
+			if one.err != nil && !errors.Is(one.err, c.notFound) {
+				one.err = getError{one.err}
+			}
+			return one.value, one.err
+		})
+	}
 	if of, is := err.(getError); is {
 		err = of.error
 	}

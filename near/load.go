@@ -218,7 +218,8 @@ func (c *Cache[K, V]) withoutStore(ctx context.Context, failed []*lookup[K, V], 
 		switch {
 		case context.Cause(ctx) != nil:
 			one.err = context.Cause(ctx)
-		case one.load.HasOld: // memory has it, so the database is spared
+		case one.load.HasOld: // the value in memory stays, so the database is spared
+			one.err = sparedError{one.err}
 		case ok:
 			c.counts.servedOn.Add(1)
 			one.value, one.err = value, nil
@@ -246,6 +247,9 @@ func (c *Cache[K, V]) withoutStore(ctx context.Context, failed []*lookup[K, V], 
 func (c *Cache[K, V]) setTTL(one *lookup[K, V]) {
 	if !one.kept {
 		one.load.Expire = -1
+		if one.gone {
+			one.err = goneError{one.err}
+		}
 		return
 	}
 	local := c.localExpire

@@ -18,7 +18,6 @@ type loadMany[K comparable, V any] = func(ctx context.Context, keys []K, loads [
 
 // setLoader makes the cache in memory load by the loader of the options: from the store first.
 func (c *Cache[K, V]) setLoader(o *cache.Options[K, V]) {
-	c.loads = o.Load != nil || o.LoadMany != nil
 	if load := o.Load; load != nil {
 		o.Load = func(ctx context.Context, key K, l *cache.Load[V]) (V, error) {
 			return c.load(ctx, key, l, func(ctx context.Context, l *cache.Load[V]) (V, error) { return load(ctx, key, l) })
@@ -63,18 +62,20 @@ func (c *Cache[K, V]) fetchMany(ctx context.Context, lacking []*lookup[K, V], lo
 	}
 	values, err := load(ctx, missing, loads)
 	for i, one := range lacking {
-		failed := err
-		if failed == nil {
-			failed = loads[i].Err
+		if err != nil {
+			loads[i].Err = err
+			if len(lacking) > 1 { // what was said before of a single key does not explain the error of all
+				loads[i].NotFound, loads[i].Gone = false, false
+			}
 		}
 		value, found := values[one.key]
-		c.accept(one, loads[i], value, found, failed)
+		c.accept(one, loads[i], value, found, loads[i].Err)
 	}
 }
 
 // tell returns what the function that loads is told of a key, and what it says more than the value.
 func (c *Cache[K, V]) tell(one *lookup[K, V]) *cache.Load[V] {
-	return &cache.Load[V]{Old: one.load.Old, HasOld: one.load.HasOld, Expire: c.expire}
+	return &cache.Load[V]{Old: c.copied(one.load.Old, one.load.HasOld), HasOld: one.load.HasOld, Expire: c.expire}
 }
 
 var errUnchanged = errors.New("near: a load said Unchanged without an old value")
@@ -83,6 +84,7 @@ var errUnchanged = errors.New("near: a load said Unchanged without an old value"
 func (c *Cache[K, V]) accept(one *lookup[K, V], said *cache.Load[V], value V, found bool, err error) {
 	one.value, one.err, one.expire = value, err, said.Expire
 	one.none = err != nil && (said.NotFound || said.Gone)
+	one.gone = err != nil && said.Gone
 	switch {
 	case err != nil:
 	case said.Gone, !found && !said.Unchanged:

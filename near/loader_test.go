@@ -28,6 +28,11 @@ func say(key string, l *cache.Load[string]) (string, error) {
 		return "", errOfLoad
 	case "gone":
 		l.Gone = true
+	case "left out": // by loadSeveral
+		l.Gone = true
+	case "gone with an error":
+		l.Gone = true
+		return "", errOfLoad
 	case "unchanged":
 		l.Unchanged = true
 	case "fails":
@@ -63,19 +68,21 @@ func TestLoader(t *testing.T) {
 					ttl   time.Duration
 					loads uint64 // of two calls
 				}{
-					"stored":    {value: "1", state: near.Found},
-					"value":     {value: "v", state: near.Found, ttl: time.Hour, loads: 1},
-					"short":     {value: "v", state: near.Found, ttl: time.Second, loads: 1},
-					"unstored":  {value: "v", loads: 2},
-					"none":      {err: errOfLoad, state: near.Absent, ttl: time.Minute, loads: 1},
-					"gone":      {err: near.ErrNotFound, state: near.Absent, ttl: time.Minute, loads: 1},
-					"unchanged": {err: errors.New("near: a load said Unchanged without an old value"), loads: 2},
-					"fails":     {err: errOfLoad, loads: 2},
+					"stored":             {value: "1", state: near.Found},
+					"value":              {value: "v", state: near.Found, ttl: time.Hour, loads: 1},
+					"short":              {value: "v", state: near.Found, ttl: time.Second, loads: 1},
+					"unstored":           {value: "v", loads: 2},
+					"none":               {err: errOfLoad, state: near.Absent, ttl: time.Minute, loads: 1},
+					"gone":               {err: near.ErrNotFound, state: near.Absent, ttl: time.Minute, loads: 1},
+					"left out":           {err: near.ErrNotFound, state: near.Absent, ttl: time.Minute, loads: 1},
+					"gone with an error": {err: errOfLoad, state: near.Absent, ttl: time.Minute, loads: 1},
+					"unchanged":          {err: errors.New("near: a load said Unchanged without an old value"), loads: 2},
+					"fails":              {err: errOfLoad, loads: 2},
 				} {
 					before := r.Stats().Near.Fetches
 					for range 2 {
 						value, err := fetchOne(t.Context(), r, many, key)
-						if many && key == "none" && err == near.ErrNotFound {
+						if many && (key == "none" || key == "gone with an error") && err == near.ErrNotFound {
 							err = errOfLoad // a kept error leaves the key out
 						}
 						if err == nil && value != want.value || (err == nil) != (want.err == nil) || err != nil && err.Error() != want.err.Error() {
@@ -117,13 +124,16 @@ func loadOne(_ context.Context, key string, l *cache.Load[string]) (string, erro
 	return say(key, l)
 }
 
-// loadSeveral leaves out the values of keys with a Gone, and of those with an error.
+// loadSeveral leaves out the value of one key, and those of keys with an error.
 func loadSeveral(_ context.Context, keys []string, loads []*cache.Load[string]) (map[string]string, error) {
 	values := map[string]string{}
 	for i, key := range keys {
-		if value, err := say(key, loads[i]); err != nil || key == "gone" {
-			loads[i].Err, loads[i].Gone = err, false
-		} else {
+		switch value, err := say(key, loads[i]); {
+		case err != nil:
+			loads[i].Err = err
+		case key == "left out":
+			loads[i].Gone = false
+		default:
 			values[key] = value
 		}
 	}
@@ -135,9 +145,13 @@ func loadSeveral(_ context.Context, keys []string, loads []*cache.Load[string]) 
 func TestFetchMany(t *testing.T) {
 	var asked [][]string
 	var failure error
+	var fails map[string]error
 	load := func(_ context.Context, keys []string, loads []*cache.Load[string]) (map[string]string, error) {
 		asked = append(asked, slices.Clone(keys))
-		return map[string]string{"a": "1", "b": "2"}, failure
+		for i, key := range keys {
+			loads[i].Err = fails[key]
+		}
+		return map[string]string{"a": "1", "b": "2", "c": "3", "d": "4"}, failure
 	}
 	inRig(t, near.Options[string, string]{MaxLag: time.Hour, Cache: cache.Options[string, string]{LoadMany: load}}, func(t *testing.T, r *rig) {
 		r.store("stored", "3", 0)
@@ -146,7 +160,11 @@ func TestFetchMany(t *testing.T) {
 		if err != nil || len(got) != 3 || len(asked) != 1 || !slices.Equal(asked[0], []string{"a", "b", "none"}) || r.server.called("lease") != reads+1 {
 			t.Errorf("%v, %v, with loads of %q", got, err, asked)
 		}
-		failure = errOfLoad
+		fails = map[string]error{"c": errOfLoad}
+		if got, err := r.FetchMany(t.Context(), []string{"c", "a", "d", "none"}); err != errOfLoad || len(got) != 2 || got["d"] != "4" {
+			t.Errorf("with the error of a key: %v, %v", got, err)
+		}
+		failure, fails = errOfLoad, nil
 		if got, err := r.FetchMany(t.Context(), []string{"a", "c"}); err != errOfLoad || len(got) != 1 {
 			t.Errorf("with the error of all: %v, %v", got, err)
 		}
@@ -163,6 +181,58 @@ func TestFetchMany(t *testing.T) {
 			}
 		}
 	})
+}
+
+// Catches: an error of all keys that is kept as "not found" for one, as its load said so before; a key of
+// which a load says Gone with an error, and whose error is returned though nothing keeps it.
+func TestLoadManySays(t *testing.T) {
+	var failure error
+	load := func(_ context.Context, keys []string, loads []*cache.Load[string]) (map[string]string, error) {
+		for _, l := range loads {
+			l.Gone, l.NotFound, l.Err = true, true, errOfLoad
+		}
+		return nil, failure
+	}
+	options := near.Options[string, string]{MaxLag: time.Hour, NotFoundExpire: time.Hour, Cache: cache.Options[string, string]{LoadMany: load}}
+	inRig(t, options, func(t *testing.T, r *rig) {
+		failure = errors.New("the database is down")
+		if got, err := r.FetchMany(t.Context(), []string{"a", "b"}); err != failure || len(got) != 0 || len(r.server.items) != 0 {
+			t.Errorf("with the error of all: %v, %v, and the store has %v", got, err, r.server.items)
+		}
+	})
+	failure, options.NotFoundExpire = nil, 0
+	inRig(t, options, func(t *testing.T, r *rig) {
+		if got, err := r.FetchMany(t.Context(), []string{"a", "b"}); err != nil || len(got) != 0 {
+			t.Errorf("all are gone: %v, %v", got, err)
+		}
+		if _, err := r.Fetch(t.Context(), "a"); err != errOfLoad {
+			t.Errorf("Fetch of one that is gone: %#v", err)
+		}
+	})
+}
+
+// Catches: an error of another cache, or of another library, that counts as "not found" although the
+// options name another.
+func TestForeignNotFound(t *testing.T) {
+	for _, o := range []near.Options[string, string]{{NotFoundExpire: time.Hour}, {NotFoundExpire: time.Hour, NotFound: errOfLoad}} {
+		for name, take := range ways {
+			inLoadingRig(t, o, func(t *testing.T, r *rig) {
+				for _, err := range []error{cache.ErrNotFound, near.ErrNotFound} {
+					if r.err = err; err == near.ErrNotFound && o.NotFound == nil {
+						continue
+					}
+					_, got := take(r)
+					_, many := r.TakeMany(t.Context(), []string{"k"}, r.fetchMany)
+					if got != err || many != err || len(r.server.items) != 0 {
+						t.Errorf("%s: %v, TakeMany: %v, and the store has %v", name, got, many, r.server.items)
+					}
+				}
+			})
+		}
+	}
+	if !errors.Is(near.ErrNotFound, cache.ErrNotFound) {
+		t.Error("a service that depends on cache.Loading does not see near.ErrNotFound")
+	}
 }
 
 // inLoadingRig is inRig with a loader that is the fetch of the rig.
@@ -255,6 +325,109 @@ func testRenewal(t *testing.T, name string, o cache.Options[string, string], tak
 		r.err = near.ErrNotFound
 		want("due, and there is none", "4", nil, 1)
 		want("it has left", "", near.ErrNotFound, 1)
+	})
+}
+
+// Catches: a loader that can change the value that callers get, as it is given it and not a Clone.
+func TestCloneOfOld(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		loads := 0
+		load := func(_ context.Context, _ string, l *cache.Load[[]int]) ([]int, error) {
+			if loads++; l.HasOld {
+				l.Old[0] = 9
+			}
+			return []int{1}, errOfLoad
+		}
+		store, source := newServer(), new(hand)
+		store.put("k", near.Item{State: near.Found, Value: []byte("[1]")})
+		c, err := near.New(store, source, near.Options[string, []int]{
+			MaxLag: time.Hour, Clone: slices.Clone[[]int], Cache: cache.Options[string, []int]{RefreshAfter: time.Minute, Load: load},
+		})
+		must(t, err)
+		defer c.Close(context.Background())
+		synctest.Wait()
+		source.ChangedAll()
+		source.vouch()
+		for range 3 {
+			if value, err := c.Fetch(t.Context(), "k"); err != nil || value[0] != 1 {
+				t.Errorf("%v, %v", value, err)
+			}
+			synctest.Wait()
+			delete(store.items, "k")
+			time.Sleep(time.Minute)
+		}
+		if loads == 0 {
+			t.Error("nothing was loaded")
+		}
+	})
+}
+
+// Catches: a caller that gets the error of a renewal without a store, though Away and ServeOn say more, as
+// memory has lost the value that was renewed.
+func TestRenewalWithoutStore(t *testing.T) {
+	for name, take := range ways {
+		testRenewalWithoutStore(t, name, take, take)
+	}
+	testRenewalWithoutStore(t, "Get", ways["Take"], nil)
+}
+
+// testRenewalWithoutStore begins a renewal by take, which after joins; nil is a Get, which does not fetch.
+func testRenewalWithoutStore(t *testing.T, name string, take, after func(r *rig) (string, error)) {
+	wants := func(r *rig, what string, take func(r *rig) (string, error), want string) {
+		r.t.Helper()
+		if value, err := take(r); value != want || err != nil {
+			r.t.Errorf("%s %s: %q, %v, want %q", name, what, value, err, want)
+		}
+	}
+	if after != nil {
+		o := near.Options[string, string]{LocalExpire: 61 * time.Second, MaxLag: time.Hour, Cache: cache.Options[string, string]{RefreshAfter: time.Minute}}
+		inLoadingRig(t, o, func(t *testing.T, r *rig) {
+			r.store("k", "1", 0)
+			wants(r, "at first", take, "1")
+			r.server.fail = hangs
+			time.Sleep(time.Minute)
+			wants(r, "due", take, "1")
+			time.Sleep(1001 * time.Millisecond)
+			wants(r, "past LocalExpire, during the renewal", after, "fetched")
+		})
+	} else {
+		after = func(r *rig) (string, error) {
+			value, _, err := r.Get(t.Context(), "k")
+			return value, err
+		}
+	}
+	o := near.Options[string, string]{MaxLag: 10 * time.Second, ServeOn: time.Hour, Cache: cache.Options[string, string]{RefreshAfter: time.Second}}
+	inLoadingRig(t, o, func(t *testing.T, r *rig) {
+		r.store("k", "1", 0)
+		wants(r, "at first", take, "1")
+		r.hand.Lost(errServer)
+		r.store("k", "2", 0)
+		time.Sleep(10*time.Second + 1)
+		wants(r, "lost", take, "2")
+		r.server.fail = hangs
+		time.Sleep(9 * time.Second)
+		wants(r, "due", take, "2")
+		time.Sleep(1001 * time.Millisecond)
+		wants(r, "past MaxLag, during the renewal", after, "1")
+	})
+}
+
+// hangs is a store that fails after a while.
+func hangs(string) bool {
+	time.Sleep(2 * time.Second) // fake time
+	return true
+}
+
+// Catches: a get that counts as two, and a Get that begins a renewal.
+func TestGetsWithRenewal(t *testing.T) {
+	inRig(t, near.Options[string, string]{Cache: cache.Options[string, string]{RefreshAfter: time.Minute}}, func(t *testing.T, r *rig) {
+		r.gets("none")
+		r.store("k", "v", 0)
+		r.gets("k")
+		r.gets("k")
+		if s := r.Stats(); s.Hits != 1 || s.Misses != 2 {
+			t.Errorf("%d hits and %d misses, want 1 and 2", s.Hits, s.Misses)
+		}
 	})
 }
 

@@ -30,6 +30,7 @@ type Local[K comparable, V any] struct {
 	untold  atomic.Pointer[func(key string) bool] // nil, or points to nil: no key is untold
 	partial func() bool
 	renews  bool // with the options Refresh and RefreshAfter
+	loads   bool // with the options Load and LoadMany
 	waiters waiters
 	open    context.Context // until Close
 	stop    context.CancelFunc
@@ -120,7 +121,7 @@ func newLocal[K comparable, V any](source Source, o LocalOptions[K, V], serveOn 
 // prepare changes the options of the cache.
 func (l *Local[K, V]) prepare(o *cache.Options[K, V]) {
 	o.Negative = keepFor
-	l.renews = o.Refresh > 0 || o.RefreshAfter > 0
+	l.renews, l.loads = o.Refresh > 0 || o.RefreshAfter > 0, o.Load != nil || o.LoadMany != nil
 	if load := o.Load; load != nil {
 		o.Load = func(ctx context.Context, key K, one *cache.Load[V]) (V, error) {
 			defer l.begin(key, one)()
@@ -196,25 +197,33 @@ func (l *Local[K, V]) setAside(asOf int64, selects func(text string) bool) {
 // called. Callers that come MaxLag after that do not wait for it.
 func (l *Local[K, V]) Take(ctx context.Context, key K, load func(ctx context.Context, l *cache.Load[V]) (V, error)) (V, error) {
 	l.settle()
-	if !l.renews {
-		if value, ok := l.cache.Get(key); ok {
-			return value, nil
-		}
+	if l.renews {
+		return l.takeWith(ctx, key, load)
+	}
+	if value, ok := l.cache.Get(key); ok {
+		return value, nil
 	}
 	return l.missed(ctx, key, load)
 }
 
-// missed is Take after a Get that missed, or without one if values are renewed, which a Get does not do.
-func (l *Local[K, V]) missed(ctx context.Context, key K, load func(ctx context.Context, l *cache.Load[V]) (V, error)) (V, error) {
-	take := cache.For(l.cache).Take
-	if l.renews {
-		take = l.cache.TakeWith
-	}
-	value, err := take(ctx, key, func(ctx context.Context, one *cache.Load[V]) (V, error) {
+// takeWith is Take if values are renewed, which a Get does not do.
+func (l *Local[K, V]) takeWith(ctx context.Context, key K, load loadOne[V]) (V, error) {
+	value, err := l.cache.TakeWith(ctx, key, l.begunOne(key, load))
+	return value, unkept(err)
+}
+
+// missed is Take after a Get that missed, or another look.
+func (l *Local[K, V]) missed(ctx context.Context, key K, load loadOne[V]) (V, error) {
+	value, err := cache.For(l.cache).Take(ctx, key, l.begunOne(key, load))
+	return value, unkept(err)
+}
+
+// begunOne makes a function that loads a key say that the load begins and ends.
+func (l *Local[K, V]) begunOne(key K, load loadOne[V]) loadOne[V] {
+	return func(ctx context.Context, one *cache.Load[V]) (V, error) {
 		defer l.begin(key, one)()
 		return load(ctx, one)
-	})
-	return value, unkept(err)
+	}
 }
 
 // begun makes a function that loads several keys say that their loads begin and end.
@@ -230,6 +239,10 @@ func (l *Local[K, V]) begun(load loadMany[K, V]) loadMany[K, V] {
 // Fetch is [Local.Take] with the option Load or LoadMany, and allocates nothing at a hit. Without either
 // the error wraps cache.ErrArgument.
 func (l *Local[K, V]) Fetch(ctx context.Context, key K) (V, error) {
+	if !l.loads {
+		var none V
+		return none, noLoader("Fetch")
+	}
 	l.settle()
 	value, err := l.cache.Fetch(ctx, key)
 	return value, unkept(err)
@@ -238,6 +251,9 @@ func (l *Local[K, V]) Fetch(ctx context.Context, key K) (V, error) {
 // FetchMany is [Local.Fetch] for several keys, as cache.Cache.FetchMany: keys without a value, also those
 // with an error by [KeepError], are left out.
 func (l *Local[K, V]) FetchMany(ctx context.Context, keys []K) (map[K]V, error) {
+	if !l.loads {
+		return nil, noLoader("FetchMany")
+	}
 	l.settle()
 	values, err := l.cache.FetchMany(ctx, keys)
 	return values, unkept(err)

@@ -21,6 +21,7 @@ type lookup[K comparable, V any] struct {
 	value  V
 	err    error
 	none   bool          // err means that the database has no value, whatever it is: see isNone
+	gone   bool          // err is one of its own with which a load said Gone
 	expire time.Duration // the TTL of value in the store; negative: it is kept nowhere
 
 	kept    bool          // in memory, with inStore and stored: see keepInMemory

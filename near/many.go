@@ -30,14 +30,14 @@ func (c *Cache[K, V]) TakeMany(ctx context.Context, keys []K, fetch func(ctx con
 // Cache.Load for each key, all at once but for MaxLoads. Without a loader the error wraps
 // cache.ErrArgument.
 func (c *Cache[K, V]) FetchMany(ctx context.Context, keys []K) (map[K]V, error) {
-	if !c.loads {
-		return c.local.cache.FetchMany(ctx, keys) // returns what is wrong
+	if !c.local.loads {
+		return nil, noLoader("FetchMany")
 	}
 	return c.takeAll(keys, func(keys []K) (map[K]V, map[K]error) { return cache.For(c.local.cache).FetchMany(ctx, keys) })
 }
 
 // takeAll takes keys by a function that returns the errors of single keys, which it calls again for those
-// for which it has joined the load of a Get.
+// for which it has joined a load that did not fetch them.
 func (c *Cache[K, V]) takeAll(keys []K, take func(keys []K) (map[K]V, map[K]error)) (values map[K]V, err error) {
 	values = make(map[K]V, len(keys))
 	for first := true; first || len(keys) > 0; first = false {
@@ -47,9 +47,9 @@ func (c *Cache[K, V]) takeAll(keys []K, take func(keys []K) (map[K]V, map[K]erro
 		keys = nil
 		for key, failed := range errs {
 			switch {
-			case isOfGet(failed):
+			case beginsAgain(failed):
 				keys = append(keys, key)
-			case err == nil && !errors.Is(failed, c.notFound):
+			case err == nil && !isGone(failed) && !errors.Is(failed, c.notFound):
 				err = unkept(failed)
 			}
 		}

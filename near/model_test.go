@@ -324,7 +324,7 @@ func (f *fleet) write(ctx context.Context, one *instance, key int) {
 func (f *fleet) judge(one *instance, op string, key int, began time.Time, value int, ok bool, err error) {
 	absent := !ok || errors.Is(err, near.ErrNotFound)
 	if err != nil && !absent {
-		if !errors.Is(err, near.ErrStore) {
+		if op != "Get" || !errors.Is(err, near.ErrStore) { // the others bypass it
 			f.problem("%s of %d: %v", op, key, err)
 		}
 		return
@@ -381,14 +381,17 @@ func (f *fleet) takeMany(ctx context.Context, one *instance) {
 		}
 	}
 	values, err := take(ctx, keys)
+	if err != nil {
+		f.problem("TakeMany of %v: %v", keys, err)
+		return
+	}
 	for _, key := range keys {
-		if value, ok := values[key]; ok || err == nil {
-			var absent error
-			if !ok {
-				absent = near.ErrNotFound
-			}
-			f.judge(one, "TakeMany", key, began, value, true, absent)
+		value, ok := values[key]
+		var absent error
+		if !ok {
+			absent = near.ErrNotFound
 		}
+		f.judge(one, "TakeMany", key, began, value, true, absent)
 	}
 }
 

@@ -13,9 +13,16 @@ import (
 )
 
 // ErrNotFound is the error that a fetch returns for a key without a value, and that Take
-// returns for a key that is known to have none, unless Options.NotFound is another error. It is that of
-// package cache.
-var ErrNotFound = cache.ErrNotFound
+// returns for a key that is known to have none, unless Options.NotFound is another error. It wraps that
+// of package cache, so errors.Is(err, cache.ErrNotFound) holds for both. A fetch that returns that of
+// package cache, such as one that has asked another cache, has failed.
+var ErrNotFound error = notFoundError{}
+
+type notFoundError struct{}
+
+func (notFoundError) Error() string { return "near: not found" }
+
+func (notFoundError) Unwrap() error { return cache.ErrNotFound }
 
 // ErrStore is wrapped by errors that mean that the store could not be asked.
 var ErrStore = errors.New("near: the store cannot be asked")
@@ -177,6 +184,11 @@ func (r *refusals) time(field string, d, least time.Duration, zero string) {
 	}
 }
 
+// noLoader returns the error of a method that loads by the options, without them.
+func noLoader(method string) error {
+	return argumentError("near: " + method + " of a cache without Load and LoadMany: want one of them in the option Cache, or Take")
+}
+
 // isNil reports whether an interface is nil, or has a nil pointer, as of a client that was not
 // made.
 func isNil(x any) bool {
@@ -235,6 +247,9 @@ func (o *Options[K, V]) checkCache(wrong *refusals) {
 		if option.twice {
 			wrong.add("%s is given twice, in Options and in Options.Cache: want it in one of them", option.name)
 		}
+	}
+	if o.Cache.Workers != 0 {
+		wrong.add("Cache.Workers is %d, which is of OnRemove: want 0, as OnRemove is refused too", o.Cache.Workers)
 	}
 	if o.Cache.Schema != "" {
 		wrong.add("Cache.Schema is %q, which is of snapshots: want Schema of Options for keys of the store", o.Cache.Schema)
