@@ -392,7 +392,7 @@ func testRenewalWithoutStore(t *testing.T, name string, take, after func(r *rig)
 		})
 	} else {
 		after = func(r *rig) (string, error) {
-			value, _, err := r.Get(t.Context(), "k")
+			value, _, err := r.Get(r.t.Context(), "k")
 			return value, err
 		}
 	}

@@ -45,7 +45,7 @@ type Local[K comparable, V any] struct {
 type LocalOptions[K comparable, V any] struct {
 	// Cache are the options of the cache. Expire is the TTL of a value unless its load sets
 	// another. Load and LoadMany, for Fetch and FetchMany, must do what a load of [Local.Take] must.
-	// Negative and OnRemove must be nil: a load uses [KeepError] instead of Negative, and changes must
+	// Negative and OnRemove must be nil, and Workers 0: a load uses [KeepError] instead of Negative, and changes must
 	// not wait for OnRemove. Grace and Patience must be 0: what a source tells nothing of may be served
 	// until its TTL ends, and not after it. A value that is read anew meanwhile, without a caller that
 	// waits, is one with a longer TTL and RefreshAfter, or Refresh. With either a hit of Take

@@ -26,9 +26,10 @@ func (c *Cache[K, V]) TakeMany(ctx context.Context, keys []K, fetch func(ctx con
 	return c.takeAll(keys, func(keys []K) (map[K]V, map[K]error) { return cache.For(c.local.cache).TakeMany(ctx, keys, load) })
 }
 
-// FetchMany is [Cache.TakeMany] with the loader of the options: one call of Cache.LoadMany, or else one of
-// Cache.Load for each key, all at once but for MaxLoads. Without a loader the error wraps
-// cache.ErrArgument.
+// FetchMany is [Cache.TakeMany] with the loader of the options. Cache.LoadMany is called as fetch is. With
+// Cache.Load alone each key has a load of its own, which reads the store and takes a lease by itself, all
+// at once but for MaxLoads: for many keys, LoadMany saves these round trips. Without a loader the error
+// wraps cache.ErrArgument.
 func (c *Cache[K, V]) FetchMany(ctx context.Context, keys []K) (map[K]V, error) {
 	if !c.local.loads {
 		return nil, noLoader("FetchMany")

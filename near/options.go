@@ -54,11 +54,14 @@ type Options[K comparable, V any] struct {
 	// load for Fetch and FetchMany what the store does not have. What they say of Expire is the TTL in the
 	// store; NotFound, Gone and a key left out mean that the database has no value. Refresh and
 	// RefreshAfter have the store read anew, and the database asked if that has nothing; while the store
-	// cannot be asked, the value in memory stays until its TTL ends. Timeout is that of a whole load.
+	// cannot be asked, but the source still confirms, the value in memory stays until its TTL ends, and
+	// the database is spared. Renewals count among MaxLoads, also while they wait for the store or another
+	// instance. Timeout is that of a whole load: below the time-outs of the store callers get
+	// cache.ErrTimeout, and not what Away and ServeOn say.
 	//
 	// What Options have themselves may be given in either, not in both; Expire is LocalExpire. Schema,
-	// OnRemove, Negative, Grace and Patience are refused: [LocalOptions] says why, and NotFoundExpire is
-	// instead of Negative.
+	// OnRemove, Workers, Negative, Grace and Patience are refused: [LocalOptions] says why, and
+	// NotFoundExpire is instead of Negative.
 	Cache cache.Options[K, V]
 
 	// Expire is the TTL of a value in the store; 0 means for ever.
@@ -248,9 +251,6 @@ func (o *Options[K, V]) checkCache(wrong *refusals) {
 			wrong.add("%s is given twice, in Options and in Options.Cache: want it in one of them", option.name)
 		}
 	}
-	if o.Cache.Workers != 0 {
-		wrong.add("Cache.Workers is %d, which is of OnRemove: want 0, as OnRemove is refused too", o.Cache.Workers)
-	}
 	if o.Cache.Schema != "" {
 		wrong.add("Cache.Schema is %q, which is of snapshots: want Schema of Options for keys of the store", o.Cache.Schema)
 	}
@@ -285,6 +285,9 @@ func (o *LocalOptions[K, V]) check(source Source) error {
 	}
 	if o.Cache.OnRemove != nil {
 		wrong.add("OnRemove is set: want none, as changes must not wait for it")
+	}
+	if o.Cache.Workers != 0 {
+		wrong.add("Workers is %d: want 0, as they call OnRemove, which is refused", o.Cache.Workers)
 	}
 	if o.Cache.Grace != 0 || o.Cache.Patience != 0 {
 		wrong.add("Grace or Patience is set: want a longer Expire in memory, with RefreshAfter: until then a value is served that the source tells no change of, and after its end nothing says that the store still has it")

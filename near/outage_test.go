@@ -252,10 +252,10 @@ func TestOptions(t *testing.T) {
 	has("store is nil")
 	_, err = near.NewLocal[struct{ A int }, string](nil, near.LocalOptions[struct{ A int }, string]{
 		MaxLag: 5, Cache: cache.Options[struct{ A int }, string]{
-			OnRemove: func(cache.Event[struct{ A int }, string]) {}, Negative: func(error) time.Duration { return 0 }, Grace: time.Minute,
+			OnRemove: func(cache.Event[struct{ A int }, string]) {}, Negative: func(error) time.Duration { return 0 }, Grace: time.Minute, Workers: 1,
 		},
 	})
-	has("source is nil", "MaxLag is 5ns", "have no text", "OnRemove is set", "Negative is set", "Grace or Patience is set")
+	has("source is nil", "MaxLag is 5ns", "have no text", "OnRemove is set", "Negative is set", "Grace or Patience is set", "Workers is 1")
 	weigh := func(string, string) uint32 { return 1 }
 	_, err = near.New(newServer(), new(hand), near.Options[string, string]{
 		Name: "a", Limit: 1, MaxWeight: 1, Weigh: weigh, Policy: cache.Adaptive, Jitter: 0.1, MaxLoads: 1, LocalExpire: time.Hour,

@@ -1,9 +1,9 @@
 // This file has the store: its items, leases, and how it fails.
 
 // Package memory has a store for tests of services that use package near. A [Store] is the store and
-// the source of all caches that a test makes, which so are a fleet in one process: a Set or Del of
-// one is told to all others before it returns, so a test need not wait. It runs by the clock of the
-// process, so also in a bubble of testing/synctest.
+// the source of all caches that a test makes, which so are a fleet in one process: a Set or Del of one
+// is told to all others that watch, see [Store.WaitFor], before it returns, so a test need not wait.
+// It runs by the clock of the process, so also in a bubble of testing/synctest.
 //
 // It is not for production: what it has is in no other process, and has no limit.
 package memory
@@ -20,7 +20,7 @@ import (
 
 // A Store is a [near.Store], with leases, and the [near.Source] of its changes. Make one with [New].
 // Its methods are safe for concurrent use. It tells caches of changes under its lock, and they call
-// the Parse of near.Options.Keys and log to its Logger then, which must not use the store.
+// the functions of near.Options.Keys and log to its Logger then, which must not use the store.
 type Store struct {
 	mu      sync.Mutex
 	joined  sync.Cond // a watcher has come
