@@ -23,7 +23,7 @@ type Cache[K comparable, V any] struct {
 	gate      gate
 
 	loaders    *loaders[K, V]                     // nil without the options Load and LoadMany
-	owner      atomic.Pointer[owner]              // nil without Base.Amend
+	owner      atomic.Pointer[owner]              // nil without For(c).Amend
 	schema     string                             // of snapshots
 	saving     atomic.Pointer[semaphore.Weighted] // held by SaveFile: others wait; nil before the first
 	unregister func()

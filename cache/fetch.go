@@ -4,6 +4,18 @@ package cache
 
 import "context"
 
+// Loading is a cache that knows how to load: a [Cache] with Load or LoadMany, or one of package near. A
+// service that depends on Loading can be given either, and in its tests a fake. Its methods are safe
+// for concurrent use. For a key without a value the error of Fetch is that of its load, or else one of
+// which errors.Is(err, [ErrNotFound]) is true: compare by that, as package near has an error of its own.
+// FetchMany leaves such a key out, unless its load has returned an error that nothing keeps.
+type Loading[K comparable, V any] interface {
+	Fetch(ctx context.Context, key K) (V, error)
+	FetchMany(ctx context.Context, keys []K) (map[K]V, error)
+}
+
+var _ Loading[string, any] = (*Cache[string, any])(nil)
+
 // Fetch returns the value of a key, or loads it by the option Load, or else by LoadMany. It is
 // [Cache.TakeCtx] but for its function, which it need not be given: a function that is made at each call
 // would be allocated at each hit. If the load says that there is no value, the error is [ErrNotFound],
@@ -31,9 +43,14 @@ func (c *Cache[K, V]) FetchMany(ctx context.Context, keys []K) (map[K]V, error) 
 	if c.loaders == nil {
 		return nil, noLoader("FetchMany")
 	}
-	m := many[K, V]{cache: c, ctx: ctx, fetch: c.loaders.many, apart: c.loaders.apart, found: make(map[K]V, len(keys))}
+	m := c.fetching(ctx, keys)
 	m.take(keys)
 	return m.found, m.err
+}
+
+// fetching returns what is to take keys by the options Load and LoadMany.
+func (c *Cache[K, V]) fetching(ctx context.Context, keys []K) many[K, V] {
+	return many[K, V]{cache: c, ctx: ctx, fetch: c.loaders.many, apart: c.loaders.apart, found: make(map[K]V, len(keys))}
 }
 
 // Refresh loads keys now, also those with a value that is fresh, as FetchMany loads those that are

@@ -154,7 +154,7 @@ func TestFreshness1Stages(t *testing.T) {
 			t.Errorf("Take = %d, %v", v, err)
 		}
 		if v, err := cache.For(c.Cache).Take(t.Context(), "k", func(context.Context, *cache.Load[int]) (int, error) { return 0, errDown }); v != 1 || err != nil {
-			t.Errorf("Base.Take = %d, %v", v, err)
+			t.Errorf("For(c).Take = %d, %v", v, err)
 		}
 		time.Sleep(time.Minute - 1)
 		c.take(1)
@@ -501,13 +501,13 @@ func TestFreshness12Evictions(t *testing.T) {
 }
 
 // TestFreshness13GraceEnds: if Grace ends meanwhile, the result is stored as after a miss. The
-// load is begun by Base.Take here.
+// load is begun by For(c).Take here.
 func TestFreshness13GraceEnds(t *testing.T) {
 	agedTest(t, 110*time.Second, func(t *testing.T, c *freshCache) {
 		c.db.takes = time.Minute
 		v, err := cache.For(c.Cache).Take(t.Context(), "k", func(ctx context.Context, _ *cache.Load[int]) (int, error) { return c.db.fetch(ctx) })
 		if v != 1 || err != nil {
-			t.Errorf("Base.Take = %d, %v", v, err)
+			t.Errorf("For(c).Take = %d, %v", v, err)
 		}
 		time.Sleep(11 * time.Second)
 		c.removed(cache.Event[string, int]{"k", 1, cache.Expired})

@@ -414,7 +414,7 @@ func (m *modelCache) getOrSet(t *rapid.T, key int, ttl time.Duration, getOrSet f
 	m.set(t, key, ttl, store)
 }
 
-// takeWith is a Take by TakeWith or Base.Take whose fetch chooses a TTL.
+// takeWith is a Take by TakeWith or For(c).Take whose fetch chooses a TTL.
 func (m *modelCache) takeWith(t *rapid.T, take func(context.Context, int, func(context.Context, *Load[int]) (int, error)) (int, error), ttl time.Duration) func(int, func() (int, error)) (int, error) {
 	return func(key int, fetch func() (int, error)) (int, error) {
 		return take(context.Background(), key, func(_ context.Context, l *Load[int]) (int, error) {

@@ -83,7 +83,7 @@ func TestStatsOfACallbackThatHangs(t *testing.T) {
 	})
 }
 
-// TestAmend checks that what a Base adds is in Stats and in package stats.
+// TestAmend checks that what Amend adds is in Stats and in package stats.
 func TestAmend(t *testing.T) {
 	c := cache.Must(cache.Options[int, int]{Name: "amended"})
 	cache.For(c).Amend(func(s *stats.Snapshot) { s.Misses += 10; s.Near.Changes = 3 }, nil)

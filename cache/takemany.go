@@ -50,7 +50,7 @@ type many[K comparable, V any] struct {
 	since   int64         // of a Refresh: when it was called; else 0
 	found   map[K]V       // nil for a Refresh
 	err     error         // the first of all
-	errs    map[K]error   // by key, of Base.TakeMany; else nil
+	errs    map[K]error   // by key, of For(c).TakeMany; else nil
 	due     []K           // found, and to be renewed
 	inGrace map[K]*caller // seen in Grace, and not counted yet
 }
@@ -207,7 +207,7 @@ func (m *many[K, V]) accept(l *load[K, V], err error) {
 		return
 	}
 	switch {
-	case l.err == ErrNotFound:
+	case l.err == ErrNotFound && (m.errs == nil || l.Gone): // not one that a function of near has passed on
 	case l.err == nil && m.found != nil:
 		m.found[l.key] = l.value
 	case l.failure() != nil && (m.errs != nil || !l.Gone):

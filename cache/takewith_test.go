@@ -41,7 +41,7 @@ func TestUnchangedWithoutOld(t *testing.T) {
 	}
 }
 
-// TestBaseTake checks that a Get and the Take of a Base after it count as one get, that a
+// TestBaseTake checks that a Get and the Take of For(c) after it count as one get, that a
 // hit allocates nothing, and that a value stored between the two is found.
 func TestBaseTake(t *testing.T) {
 	c := cache.Must(cache.Options[string, int]{})
@@ -74,12 +74,26 @@ func TestBaseTake(t *testing.T) {
 	}
 }
 
-// TestBaseTakeMany checks that one call of fetch gives each key a value with its own TTL, an
-// error that is kept, one that is not, or nothing; and that the misses are not counted again.
+// TestBaseTakeMany checks that one call of fetch, or of LoadMany, gives each key a value with its own TTL,
+// an error that is kept, one that is not, or nothing.
 func TestBaseTakeMany(t *testing.T) {
+	t.Run("TakeMany", func(t *testing.T) { testBaseMany(t, false) })
+	t.Run("FetchMany", func(t *testing.T) { testBaseMany(t, true) })
+}
+
+func testBaseMany(t *testing.T, once bool) {
 	synctest.Test(t, func(t *testing.T) {
+		keys := []string{"here", "hour", "second", "unstored", "none", "failed", "left out"}
 		none, failed := errors.New("none"), errors.New("failed")
-		c := cache.Must(cache.Options[string, int]{Expire: time.Hour, Negative: func(err error) time.Duration {
+		load := func(_ context.Context, missing []string, loads []*cache.Load[int]) (map[string]int, error) {
+			if !slices.Equal(missing, keys[1:]) {
+				t.Errorf("fetch gets %q", missing)
+			}
+			loads[1].Expire, loads[2].Expire, loads[3].NotFound = time.Second, -1, true
+			loads[3].Err, loads[4].Err = none, failed
+			return map[string]int{"hour": 2, "second": 3, "unstored": 4, "here": 9}, nil
+		}
+		c := cache.Must(cache.Options[string, int]{Expire: time.Hour, LoadMany: load, Negative: func(err error) time.Duration {
 			if err == none {
 				return time.Minute
 			}
@@ -87,18 +101,14 @@ func TestBaseTakeMany(t *testing.T) {
 		}})
 		defer c.Close(t.Context())
 		c.Set("here", 1)
-		keys := []string{"here", "hour", "second", "unstored", "none", "failed", "left out"}
-		take := func() (map[string]int, map[string]error) {
-			return cache.For(c).TakeMany(t.Context(), keys, func(_ context.Context, missing []string, loads []*cache.Load[int]) (map[string]int, error) {
-				if !slices.Equal(missing, keys[1:]) {
-					t.Errorf("fetch gets %q", missing)
-				}
-				loads[1].Expire, loads[2].Expire, loads[3].NotFound = time.Second, -1, true
-				loads[3].Err, loads[4].Err = none, failed
-				return map[string]int{"hour": 2, "second": 3, "unstored": 4, "here": 9}, nil
-			})
+		base := cache.For(c)
+		take := base.FetchMany
+		if !once {
+			take = func(ctx context.Context, keys []string) (map[string]int, map[string]error) {
+				return base.TakeMany(ctx, keys, load)
+			}
 		}
-		got, errs := take()
+		got, errs := take(t.Context(), keys)
 		if want := map[string]int{"here": 1, "hour": 2, "second": 3, "unstored": 4}; !maps.Equal(got, want) || len(errs) != 1 || errs["failed"] != failed {
 			t.Errorf("%v, %v; want %v, and that one failed", got, errs, want)
 		}
@@ -111,8 +121,8 @@ func TestBaseTakeMany(t *testing.T) {
 		if _, err := c.TakeCtx(t.Context(), "none", func(context.Context) (int, error) { return 0, nil }); err != none {
 			t.Errorf("the error is not kept: %v", err)
 		}
-		if s := c.Stats(); s.Misses != 1 || s.Loads.OK.Count() != 0 || s.Loads.Failed.Count() != 1 {
-			t.Errorf("%d misses, %d loads and %d failed; want the Take of none, and one load that failed", s.Misses, s.Loads.OK.Count(), s.Loads.Failed.Count())
+		if s := c.Stats(); s.Hits != 1 || s.Misses != 7 || s.Loads.OK.Count() != 0 || s.Loads.Failed.Count() != 1 {
+			t.Errorf("%d hits, %d misses, %d loads and %d failed; want 1, 7, and one load that failed", s.Hits, s.Misses, s.Loads.OK.Count(), s.Loads.Failed.Count())
 		}
 	})
 }

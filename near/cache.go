@@ -36,6 +36,8 @@ type Cache[K comparable, V any] struct {
 	counts  counts
 }
 
+var _ cache.Loading[string, any] = (*Cache[string, any])(nil)
+
 // New returns an empty cache that watches source until Close. An error wraps
 // cache.ErrArgument and says everything that is wrong with the options. One client may be
 // the store and source of several caches, if none of their Prefixes begins with another.
@@ -43,11 +45,12 @@ func New[K comparable, V any](store Store, source Source, o Options[K, V]) (*Cac
 	if err := o.check(store); err != nil {
 		return nil, err
 	}
+	o.merge()
 	c := &Cache[K, V]{
 		store: store, values: o.Values,
-		expire: o.Expire, localExpire: o.LocalExpire, notFoundExpire: o.NotFoundExpire, notFound: o.NotFound,
+		expire: o.Expire, localExpire: o.Cache.Expire, notFoundExpire: o.NotFoundExpire, notFound: o.NotFound,
 		notFoundLocal: o.NotFoundLocal, mayExist: o.MayExist, clone: o.Clone,
-		jitter: o.Jitter, away: o.Away,
+		jitter: o.Cache.Jitter, away: o.Away,
 		timeout: o.Timeout, lease: cmp.Or(o.Lease, defaultLease),
 	}
 	c.leaser, _ = store.(Leaser)
@@ -61,12 +64,9 @@ func New[K comparable, V any](store Store, source Source, o Options[K, V]) (*Cac
 	for _, schema := range neighbors(o.Schema) {
 		c.neighbors = append(c.neighbors, schemaPrefix(o.Prefix, schema))
 	}
+	c.setLoader(&o.Cache)
 	local := LocalOptions[K, V]{
-		Prefix: schemaPrefix(o.Prefix, o.Schema), Keys: o.Keys, MaxLag: o.MaxLag, Logger: o.Logger, Amend: c.counts.addTo,
-	}
-	local.Cache = cache.Options[K, V]{
-		Name: o.Name, Limit: o.Limit, MaxWeight: o.MaxWeight, Policy: o.Policy,
-		Expire: o.LocalExpire, Jitter: o.Jitter, Weigh: o.Weigh, MaxLoads: o.MaxLoads,
+		Cache: o.Cache, Prefix: schemaPrefix(o.Prefix, o.Schema), Keys: o.Keys, MaxLag: o.MaxLag, Logger: o.Logger, Amend: c.counts.addTo,
 	}
 	var err error
 	if c.local, err = newLocal(source, local, o.ServeOn); err != nil {
@@ -85,6 +85,9 @@ func New[K comparable, V any](store Store, source Source, o Options[K, V]) (*Cac
 // NotFoundExpire. Other errors of fetch are returned as they are. fetch may use the cache,
 // but not Take the same key, which would wait for itself.
 //
+// With the options Cache.Refresh and Cache.RefreshAfter a hit may begin a load in the background, and
+// allocates fetch; [Cache.Fetch] does not.
+//
 // When its context ends, a caller returns the cause; as in cache.TakeCtx, the context of
 // fetch ends when no caller waits any more. A hit in memory does not look at ctx, and
 // allocates nothing.
@@ -93,13 +96,34 @@ func (c *Cache[K, V]) Take(ctx context.Context, key K, fetch func(ctx context.Co
 	// all else that near adds to a hit.
 	l := c.local
 	l.settle()
-	if value, ok := l.cache.Get(key); ok && c.clone == nil {
+	if l.renews {
+		// take looks: a Get renews nothing
+	} else if value, ok := l.cache.Get(key); ok && c.clone == nil {
 		return value, nil
 	} else if ok {
 		return c.clone(value), nil
 	}
 	value, err := c.take(ctx, key, fetch)
 	return c.copied(value, err == nil), err
+}
+
+// Fetch is [Cache.Take] with the loader of the options, Cache.Load or Cache.LoadMany. A hit allocates
+// nothing. Without a loader the error wraps cache.ErrArgument.
+func (c *Cache[K, V]) Fetch(ctx context.Context, key K) (V, error) {
+	if !c.local.loads {
+		var none V
+		return none, noLoader("Fetch")
+	}
+	for {
+		c.local.settle()
+		value, err := c.local.cache.Fetch(ctx, key)
+		if err == nil {
+			return c.copied(value, true), nil
+		}
+		if !beginsAgain(err) {
+			return value, unkept(err)
+		}
+	}
 }
 
 // copied returns a Clone of a value, if there is a value and a Clone.
@@ -114,16 +138,19 @@ func (c *Cache[K, V]) take(ctx context.Context, key K, fetch func(ctx context.Co
 	if fetch == nil {
 		panic("near: fetch of Take is nil: want a function")
 	}
-	for {
-		value, err := c.local.missed(ctx, key, func(ctx context.Context, l *cache.Load[V]) (V, error) {
-			one := c.lookup(key, l)
-			c.find(ctx, []*lookup[K, V]{one}, func(ctx context.Context, _ []*lookup[K, V]) { one.value, one.err = fetch(ctx) })
-			return one.value, one.err
-		})
-		if !isOfGet(err) {
-			return value, err
-		}
+	load := func(ctx context.Context, l *cache.Load[V]) (V, error) {
+		return c.load(ctx, key, l, func(ctx context.Context, _ *cache.Load[V]) (V, error) { return fetch(ctx) })
 	}
+	take := c.local.missed
+	if c.local.renews {
+		take = c.local.takeWith
+	}
+	value, err := take(ctx, key, load)
+	for beginsAgain(err) {
+		c.local.settle()
+		value, err = c.local.missed(ctx, key, load)
+	}
+	return value, err
 }
 
 // Get returns the value of a key, from memory or from the store, and true; or false if there
@@ -135,14 +162,16 @@ func (c *Cache[K, V]) Get(ctx context.Context, key K) (value V, ok bool, err err
 	if value, ok = l.cache.Get(key); ok { // as in Take
 		return c.copied(value, true), true, nil
 	}
-	value, err = l.missed(ctx, key, func(ctx context.Context, l *cache.Load[V]) (V, error) {
-		one := c.lookup(key, l)
-		c.find(ctx, []*lookup[K, V]{one}, nil)
-		if one.err != nil && !errors.Is(one.err, c.notFound) {
-			one.err = getError{one.err}
-		}
-		return one.value, one.err
-	})
+	for again := true; again; again = isSpared(err) {
+		value, err = l.missed(ctx, key, func(ctx context.Context, l *cache.Load[V]) (V, error) {
+			one := c.lookup(key, l)
+			c.find(ctx, []*lookup[K, V]{one}, nil)
+			if one.err != nil && !errors.Is(one.err, c.notFound) {
+				one.err = getError{one.err}
+			}
+			return one.value, one.err
+		})
+	}
 	if of, is := err.(getError); is {
 		err = of.error
 	}
@@ -192,6 +221,9 @@ func (c *Cache[K, V]) Del(ctx context.Context, keys ...K) error {
 	}
 	return c.remove(ctx, texts...)
 }
+
+// HotKeys returns the most requested keys, as cache.Cache.HotKeys does.
+func (c *Cache[K, V]) HotKeys() []cache.HotKey[K] { return c.local.HotKeys() }
 
 // Close ends the watch of the source and empties the memory. It waits for loads under way;
 // if ctx ends first, it returns the cause of ctx. A closed cache can be used, but every Take

@@ -46,4 +46,8 @@
 // is also a [Leaser] has a fourth: an instance is loading the key. Then one instance of the
 // fleet asks the database for a missing key, and the others wait for it; and a value that
 // was loaded before the key changed is kept nowhere.
+//
+// # In tests of services
+//
+// Package memory, in this folder, has a store and source in memory.
 package near

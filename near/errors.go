@@ -37,6 +37,31 @@ func isOfGet(err error) bool {
 	return is
 }
 
+// A sparedError is the error of a renewal that could not read the store, and left the old value where it
+// was. A caller that has joined it, as memory has lost that value, begins again.
+type sparedError struct{ error }
+
+func (e sparedError) Unwrap() error { return e.error }
+
+// beginsAgain reports whether a Take or Fetch that has joined a load with this error begins again.
+func beginsAgain(err error) bool { return isOfGet(err) || isSpared(err) }
+
+func isSpared(err error) bool {
+	_, is := err.(sparedError)
+	return is
+}
+
+// A goneError is the error of a key of which a load said Gone, and which nothing keeps. A FetchMany leaves
+// the key out.
+type goneError struct{ error }
+
+func (e goneError) Unwrap() error { return e.error }
+
+func isGone(err error) bool {
+	_, is := err.(goneError)
+	return is
+}
+
 // errMissing is the error of a load by a Get if the store does not have the key.
 var errMissing = errors.New("near: the store has nothing for the key")
 
@@ -56,6 +81,8 @@ func unkept(err error) error {
 		case keptError:
 			err = of.error
 		case pausedError:
+			err = of.error
+		case goneError:
 			err = of.error
 		default:
 			return err

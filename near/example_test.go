@@ -7,12 +7,13 @@ import (
 
 	"github.com/pinwheel-cache/pinwheel/cache"
 	"github.com/pinwheel-cache/pinwheel/near"
+	"github.com/pinwheel-cache/pinwheel/near/memory"
 )
 
 // Two instances of a service share a store. In a program that is near/redis.
 func Example() {
 	ctx := context.Background()
-	shared := newServer()
+	shared := memory.New()
 	options := near.Options[int, string]{
 		Name: "users", Limit: 10_000, Prefix: "users:",
 		Expire:      time.Hour,        // in the store
@@ -48,10 +49,49 @@ func Example() {
 	// bob <nil>
 }
 
+// Names is a service. It depends on cache.Loading, so it can be given a cache in the process, one that
+// agrees with those of other instances, or in a test a fake.
+type Names struct {
+	names cache.Loading[int, string]
+}
+
+func (n Names) Greet(ctx context.Context, id int) (string, error) {
+	name, err := n.names.Fetch(ctx, id)
+	return "hello " + name, err
+}
+
+func ExampleCache_Fetch() {
+	ctx := context.Background()
+	loader := cache.Options[int, string]{
+		Limit: 10_000,
+		Load: func(_ context.Context, id int, _ *cache.Load[string]) (string, error) {
+			return map[int]string{7: "ann"}[id], nil // from the database
+		},
+	}
+	local, err := cache.New(loader)
+	if err != nil {
+		panic(err)
+	}
+	defer local.Close(ctx)
+	store := memory.New() // in a program that is near/redis
+	shared, err := near.New(store, store, near.Options[int, string]{Prefix: "names:", Cache: loader})
+	if err != nil {
+		panic(err)
+	}
+	defer shared.Close(ctx)
+
+	for _, names := range []cache.Loading[int, string]{local, shared} {
+		fmt.Println(Names{names}.Greet(ctx, 7))
+	}
+	// Output:
+	// hello ann <nil>
+	// hello ann <nil>
+}
+
 // A store that is not one of bytes, behind a cache that a source keeps true.
 func ExampleLocal() {
 	ctx := context.Background()
-	source := newServer()
+	source := memory.New()
 	prices := map[string]int{"tea": 3}
 	local, err := near.NewLocal[string, int](source, near.LocalOptions[string, int]{MaxLag: time.Minute})
 	if err != nil {

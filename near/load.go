@@ -167,10 +167,12 @@ func (c *Cache[K, V]) keep(ctx context.Context, one *lookup[K, V]) {
 
 // itemOf returns what is to be stored for the result of a fetch; false if that is nothing.
 func (c *Cache[K, V]) itemOf(one *lookup[K, V]) (item Item, ok bool) {
-	one.load.NotFound = errors.Is(one.err, c.notFound)
+	one.load.NotFound = c.isNone(one)
+	one.load.Gone = one.load.NotFound && one.load.HasOld
 	switch {
+	case one.err == nil && one.expire < 0:
 	case one.err == nil:
-		item = Item{State: Found, TTL: c.ttl(c.expire)}
+		item = Item{State: Found, TTL: c.ttl(one.expire)}
 		item.Value, one.err = convert(c.values.Encode, one.value)
 		return item, one.err == nil
 	case one.load.NotFound && c.notFoundLocal:
@@ -179,6 +181,11 @@ func (c *Cache[K, V]) itemOf(one *lookup[K, V]) (item Item, ok bool) {
 		return Item{State: Absent, TTL: c.ttl(c.notFoundExpire)}, true
 	}
 	return item, false
+}
+
+// isNone reports whether the database has no value for a key.
+func (c *Cache[K, V]) isNone(one *lookup[K, V]) bool {
+	return one.none || errors.Is(one.err, c.notFound)
 }
 
 var errNoLease = errors.New("near: another caller has the lease, or the store refuses writes")
@@ -211,6 +218,8 @@ func (c *Cache[K, V]) withoutStore(ctx context.Context, failed []*lookup[K, V], 
 		switch {
 		case context.Cause(ctx) != nil:
 			one.err = context.Cause(ctx)
+		case one.load.HasOld: // the value in memory stays, so the database is spared
+			one.err = sparedError{one.err}
 		case ok:
 			c.counts.servedOn.Add(1)
 			one.value, one.err = value, nil
@@ -227,7 +236,9 @@ func (c *Cache[K, V]) withoutStore(ctx context.Context, failed []*lookup[K, V], 
 	fetch(ctx, lacking)
 	for _, one := range lacking {
 		one.began, one.pauses = began, true
-		one.keepInMemory(c.local.link.maxLag, began) // errors too: the database may be away as well
+		if one.err != nil || one.expire >= 0 {
+			one.keepInMemory(one.brief(c.local.link.maxLag), began) // errors too: the database may be away as well
+		}
 	}
 }
 
@@ -236,6 +247,9 @@ func (c *Cache[K, V]) withoutStore(ctx context.Context, failed []*lookup[K, V], 
 func (c *Cache[K, V]) setTTL(one *lookup[K, V]) {
 	if !one.kept {
 		one.load.Expire = -1
+		if one.gone {
+			one.err = goneError{one.err}
+		}
 		return
 	}
 	local := c.localExpire
@@ -249,7 +263,7 @@ func (c *Cache[K, V]) setTTL(one *lookup[K, V]) {
 	if one.err == nil {
 		one.load.Expire = ttl
 	} else {
-		if one.load.NotFound = errors.Is(one.err, c.notFound); !one.load.NotFound {
+		if one.load.NotFound = c.isNone(one); !one.load.NotFound {
 			one.err = pausedError{one.err}
 		}
 		one.err = KeepError(one.err, ttl)
@@ -260,6 +274,6 @@ func (c *Cache[K, V]) setTTL(one *lookup[K, V]) {
 // MaxLag after the fetch began: for that long it may be served, whatever happens to its key.
 func (c *Cache[K, V]) keepBriefly(one *lookup[K, V]) {
 	if one.err == nil || one.load.NotFound && c.notFoundExpire > 0 {
-		one.keepInMemory(c.local.link.maxLag, one.began)
+		one.keepInMemory(one.brief(c.local.link.maxLag), one.began)
 	}
 }

@@ -29,6 +29,8 @@ type Local[K comparable, V any] struct {
 	covers  func(key string) bool
 	untold  atomic.Pointer[func(key string) bool] // nil, or points to nil: no key is untold
 	partial func() bool
+	renews  bool // with the options Refresh and RefreshAfter
+	loads   bool // with the options Load and LoadMany
 	waiters waiters
 	open    context.Context // until Close
 	stop    context.CancelFunc
@@ -42,8 +44,12 @@ type Local[K comparable, V any] struct {
 // a limit, whose keys are strings or integers.
 type LocalOptions[K comparable, V any] struct {
 	// Cache are the options of the cache. Expire is the TTL of a value unless its load sets
-	// another. Load, LoadMany, Negative and OnRemove must be nil: a load is an argument of Take, it
-	// uses [KeepError] instead of Negative, and changes must not wait for OnRemove.
+	// another. Load and LoadMany, for Fetch and FetchMany, must do what a load of [Local.Take] must.
+	// Negative and OnRemove must be nil, and Workers 0: a load uses [KeepError] instead of Negative, and changes must
+	// not wait for OnRemove. Grace and Patience must be 0: what a source tells nothing of may be served
+	// until its TTL ends, and not after it. A value that is read anew meanwhile, without a caller that
+	// waits, is one with a longer TTL and RefreshAfter, or Refresh. With either a hit of Take
+	// allocates its function.
 	Cache cache.Options[K, V]
 
 	// Amend, if it is not nil, may change each Snapshot after the Local has added its counts, to add
@@ -65,6 +71,8 @@ type LocalOptions[K comparable, V any] struct {
 	// Logger gets what is rare, such as that the source lost its connection; nil means slog.Default().
 	Logger *slog.Logger
 }
+
+var _ cache.Loading[string, any] = (*Local[string, any])(nil)
 
 // NewLocal returns an empty Local that watches source until Close. An error wraps
 // cache.ErrArgument and says everything that is wrong with the options.
@@ -90,7 +98,7 @@ func newLocal[K comparable, V any](source Source, o LocalOptions[K, V], serveOn 
 		l.partial = p.Partial
 	}
 	l.failures = &failures{logger: o.Logger, cache: cmp.Or(o.Cache.Name, "cache"), made: time.Now()}
-	o.Cache.Negative = keepFor
+	l.prepare(&o.Cache)
 	l.link.init(cmp.Or(o.MaxLag, defaultMaxLag))
 	var err error
 	if l.cache, err = cache.New(o.Cache); err != nil {
@@ -108,6 +116,21 @@ func newLocal[K comparable, V any](source Source, o LocalOptions[K, V], serveOn 
 	l.open, l.stop = context.WithCancel(context.Background())
 	go l.watch(source)
 	return l, nil
+}
+
+// prepare changes the options of the cache.
+func (l *Local[K, V]) prepare(o *cache.Options[K, V]) {
+	o.Negative = keepFor
+	l.renews, l.loads = o.Refresh > 0 || o.RefreshAfter > 0, o.Load != nil || o.LoadMany != nil
+	if load := o.Load; load != nil {
+		o.Load = func(ctx context.Context, key K, one *cache.Load[V]) (V, error) {
+			defer l.begin(key, one)()
+			return load(ctx, key, one)
+		}
+	}
+	if load := o.LoadMany; load != nil {
+		o.LoadMany = l.begun(load)
+	}
 }
 
 func (l *Local[K, V]) watch(source Source) {
@@ -173,31 +196,71 @@ func (l *Local[K, V]) setAside(asOf int64, selects func(text string) bool) {
 // key, a load gets a negative Expire. It may set one that ends at most MaxLag after it was
 // called. Callers that come MaxLag after that do not wait for it.
 func (l *Local[K, V]) Take(ctx context.Context, key K, load func(ctx context.Context, l *cache.Load[V]) (V, error)) (V, error) {
-	if value, ok := l.Get(key); ok {
+	l.settle()
+	if l.renews {
+		return l.takeWith(ctx, key, load)
+	}
+	if value, ok := l.cache.Get(key); ok {
 		return value, nil
 	}
 	return l.missed(ctx, key, load)
 }
 
-// missed is Take after a Get that missed.
-func (l *Local[K, V]) missed(ctx context.Context, key K, load func(ctx context.Context, l *cache.Load[V]) (V, error)) (V, error) {
-	value, err := cache.For(l.cache).Take(ctx, key, func(ctx context.Context, one *cache.Load[V]) (V, error) {
-		defer l.begin(key, one)()
-		return load(ctx, one)
-	})
+// takeWith is Take if values are renewed, which a Get does not do.
+func (l *Local[K, V]) takeWith(ctx context.Context, key K, load loadOne[V]) (V, error) {
+	value, err := l.cache.TakeWith(ctx, key, l.begunOne(key, load))
 	return value, unkept(err)
 }
 
-// missedMany is missed for several keys, each of which is there once. It returns the errors of single
-// keys, which load sets.
-func (l *Local[K, V]) missedMany(ctx context.Context, keys []K, load func(ctx context.Context, keys []K, loads []*cache.Load[V]) (map[K]V, error)) (map[K]V, map[K]error) {
-	return cache.For(l.cache).TakeMany(ctx, keys, func(ctx context.Context, keys []K, loads []*cache.Load[V]) (map[K]V, error) {
+// missed is Take after a Get that missed, or another look.
+func (l *Local[K, V]) missed(ctx context.Context, key K, load loadOne[V]) (V, error) {
+	value, err := cache.For(l.cache).Take(ctx, key, l.begunOne(key, load))
+	return value, unkept(err)
+}
+
+// begunOne makes a function that loads a key say that the load begins and ends.
+func (l *Local[K, V]) begunOne(key K, load loadOne[V]) loadOne[V] {
+	return func(ctx context.Context, one *cache.Load[V]) (V, error) {
+		defer l.begin(key, one)()
+		return load(ctx, one)
+	}
+}
+
+// begun makes a function that loads several keys say that their loads begin and end.
+func (l *Local[K, V]) begun(load loadMany[K, V]) loadMany[K, V] {
+	return func(ctx context.Context, keys []K, loads []*cache.Load[V]) (map[K]V, error) {
 		for i, key := range keys {
 			defer l.begin(key, loads[i])()
 		}
 		return load(ctx, keys, loads)
-	})
+	}
 }
+
+// Fetch is [Local.Take] with the option Load or LoadMany, and allocates nothing at a hit. Without either
+// the error wraps cache.ErrArgument.
+func (l *Local[K, V]) Fetch(ctx context.Context, key K) (V, error) {
+	if !l.loads {
+		var none V
+		return none, noLoader("Fetch")
+	}
+	l.settle()
+	value, err := l.cache.Fetch(ctx, key)
+	return value, unkept(err)
+}
+
+// FetchMany is [Local.Fetch] for several keys, as cache.Cache.FetchMany: keys without a value, also those
+// with an error by [KeepError], are left out.
+func (l *Local[K, V]) FetchMany(ctx context.Context, keys []K) (map[K]V, error) {
+	if !l.loads {
+		return nil, noLoader("FetchMany")
+	}
+	l.settle()
+	values, err := l.cache.FetchMany(ctx, keys)
+	return values, unkept(err)
+}
+
+// HotKeys returns the most requested keys, as cache.Cache.HotKeys does.
+func (l *Local[K, V]) HotKeys() []cache.HotKey[K] { return l.cache.HotKeys() }
 
 // told reports whether the source tells of changes of a key.
 func (l *Local[K, V]) told(text string) bool {

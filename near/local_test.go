@@ -14,16 +14,31 @@ import (
 func TestLoadIsTold(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		source := new(hand)
-		local, err := near.NewLocal(source, near.LocalOptions[string, int]{Cache: cache.Options[string, int]{Expire: time.Minute}})
+		var ttl time.Duration
+		load := func(_ context.Context, l *cache.Load[int]) (int, error) {
+			ttl = l.Expire
+			return 1, nil
+		}
+		loadMany := func(ctx context.Context, _ []string, loads []*cache.Load[int]) (map[string]int, error) {
+			_, err := load(ctx, loads[0])
+			return nil, err
+		}
+		local, err := near.NewLocal(source, near.LocalOptions[string, int]{Cache: cache.Options[string, int]{
+			Expire: time.Minute, LoadMany: loadMany,
+			Load: func(ctx context.Context, _ string, l *cache.Load[int]) (int, error) { return load(ctx, l) },
+		}})
 		must(t, err)
 		defer local.Close(context.Background())
 		synctest.Wait()
-		told := func(key string) (ttl time.Duration) {
-			_, _ = local.Take(t.Context(), key, func(_ context.Context, l *cache.Load[int]) (int, error) {
-				ttl = l.Expire
-				return 1, nil
-			})
-			return ttl
+		told := func(key string) time.Duration {
+			_, _ = local.Take(t.Context(), key, load)
+			taken := ttl
+			_, _ = local.Fetch(t.Context(), key+" of Fetch")
+			fetched := ttl
+			if _, _ = local.FetchMany(t.Context(), []string{key + " of FetchMany"}); fetched != taken || ttl != taken {
+				t.Errorf("Take, Fetch and FetchMany of %s: %v, %v and %v", key, taken, fetched, ttl)
+			}
+			return taken
 		}
 		if got := told("k"); got >= 0 {
 			t.Errorf("not connected: %v", got)

@@ -18,8 +18,11 @@ type lookup[K comparable, V any] struct {
 	began   time.Time // when the reading of item began, or the fetch
 	removed bool      // its value could not be decoded, and was removed from the store
 
-	value V
-	err   error
+	value  V
+	err    error
+	none   bool          // err means that the database has no value, whatever it is: see isNone
+	gone   bool          // err is one of its own with which a load said Gone
+	expire time.Duration // the TTL of value in the store; negative: it is kept nowhere
 
 	kept    bool          // in memory, with inStore and stored: see keepInMemory
 	inStore time.Duration // 0: for ever
@@ -32,7 +35,7 @@ func (one *lookup[K, V]) keyInStore() string { return one.text }
 func (c *Cache[K, V]) lookup(key K, l *cache.Load[V]) *lookup[K, V] {
 	return &lookup[K, V]{
 		key: key, text: c.local.key(key), load: l,
-		vouched: l.Expire >= 0, phantom: c.mayExist != nil && !c.mayExist(key),
+		vouched: l.Expire >= 0, phantom: c.mayExist != nil && !c.mayExist(key), expire: c.expire,
 	}
 }
 
@@ -40,6 +43,15 @@ func (c *Cache[K, V]) lookup(key K, l *cache.Load[V]) *lookup[K, V] {
 // inStore since stored; 0 means for ever.
 func (one *lookup[K, V]) keepInMemory(inStore time.Duration, stored time.Time) {
 	one.kept, one.inStore, one.stored = true, inStore, stored
+}
+
+// brief is how long what the store does not have stays in memory, from when the fetch began: for MaxLag,
+// or its TTL if that is less.
+func (one *lookup[K, V]) brief(maxLag time.Duration) time.Duration {
+	if one.err == nil && one.expire > 0 {
+		return min(one.expire, maxLag)
+	}
+	return maxLag
 }
 
 // texts returns the keys in the store.

@@ -18,25 +18,39 @@ func (c *Cache[K, V]) TakeMany(ctx context.Context, keys []K, fetch func(ctx con
 	if fetch == nil {
 		panic("near: fetch of TakeMany is nil: want a function")
 	}
-	values = make(map[K]V, len(keys))
-	c.local.settle()
-	var missing []K
-	for _, key := range distinct(keys) {
-		if value, ok := c.local.cache.Get(key); ok {
-			values[key] = value
-		} else {
-			missing = append(missing, key)
-		}
+	load := c.local.begun(func(ctx context.Context, keys []K, loads []*cache.Load[V]) (map[K]V, error) {
+		return c.loadMany(ctx, keys, loads, func(ctx context.Context, missing []K, _ []*cache.Load[V]) (map[K]V, error) {
+			return fetch(ctx, missing)
+		})
+	})
+	return c.takeAll(keys, func(keys []K) (map[K]V, map[K]error) { return cache.For(c.local.cache).TakeMany(ctx, keys, load) })
+}
+
+// FetchMany is [Cache.TakeMany] with the loader of the options. Cache.LoadMany is called as fetch is. With
+// Cache.Load alone each key has a load of its own, which reads the store and takes a lease by itself, all
+// at once but for MaxLoads: for many keys, LoadMany saves these round trips. Without a loader the error
+// wraps cache.ErrArgument.
+func (c *Cache[K, V]) FetchMany(ctx context.Context, keys []K) (map[K]V, error) {
+	if !c.local.loads {
+		return nil, noLoader("FetchMany")
 	}
-	for len(missing) > 0 {
-		found, errs := c.takeMissing(ctx, missing, fetch)
+	return c.takeAll(keys, func(keys []K) (map[K]V, map[K]error) { return cache.For(c.local.cache).FetchMany(ctx, keys) })
+}
+
+// takeAll takes keys by a function that returns the errors of single keys, which it calls again for those
+// for which it has joined a load that did not fetch them.
+func (c *Cache[K, V]) takeAll(keys []K, take func(keys []K) (map[K]V, map[K]error)) (values map[K]V, err error) {
+	values = make(map[K]V, len(keys))
+	for first := true; first || len(keys) > 0; first = false {
+		c.local.settle()
+		found, errs := take(keys)
 		maps.Copy(values, found)
-		missing = nil
+		keys = nil
 		for key, failed := range errs {
 			switch {
-			case isOfGet(failed):
-				missing = append(missing, key)
-			case err == nil && !errors.Is(failed, c.notFound):
+			case beginsAgain(failed):
+				keys = append(keys, key)
+			case err == nil && !isGone(failed) && !errors.Is(failed, c.notFound):
 				err = unkept(failed)
 			}
 		}
@@ -47,46 +61,4 @@ func (c *Cache[K, V]) TakeMany(ctx context.Context, keys []K, fetch func(ctx con
 		}
 	}
 	return values, err
-}
-
-// takeMissing is the part of TakeMany for keys that are not in memory, each of which is there
-// once. It returns the errors of single keys.
-func (c *Cache[K, V]) takeMissing(ctx context.Context, missing []K, fetch func(ctx context.Context, missing []K) (map[K]V, error)) (map[K]V, map[K]error) {
-	return c.local.missedMany(ctx, missing, func(ctx context.Context, keys []K, loads []*cache.Load[V]) (map[K]V, error) {
-		all := make([]*lookup[K, V], len(keys))
-		for i, key := range keys {
-			all[i] = c.lookup(key, loads[i])
-		}
-		c.find(ctx, all, func(ctx context.Context, lacking []*lookup[K, V]) { c.fetchMany(ctx, lacking, fetch) })
-		values := make(map[K]V, len(keys))
-		for i, one := range all {
-			values[one.key], loads[i].Err = one.value, one.err
-		}
-		return values, nil
-	})
-}
-
-func (c *Cache[K, V]) fetchMany(ctx context.Context, lacking []*lookup[K, V], fetch func(ctx context.Context, missing []K) (map[K]V, error)) {
-	missing := make([]K, len(lacking))
-	for i, one := range lacking {
-		missing[i] = one.key
-	}
-	values, err := fetch(ctx, missing)
-	for _, one := range lacking {
-		value, ok := values[one.key]
-		if one.value, one.err = value, err; err == nil && !ok {
-			one.err = c.notFound
-		}
-	}
-}
-
-func distinct[K comparable](keys []K) (once []K) {
-	seen := make(map[K]bool, len(keys))
-	for _, key := range keys {
-		if !seen[key] {
-			seen[key] = true
-			once = append(once, key)
-		}
-	}
-	return once
 }

@@ -13,6 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/pinwheel-cache/pinwheel/cache"
 	"github.com/pinwheel-cache/pinwheel/near"
 	"pgregory.net/rapid"
 )
@@ -62,6 +63,8 @@ type setup struct {
 	Faults, Failing, Lying    bool
 	ServeOn, Jitter, NotFound bool
 	Schemas                   bool // instances of two versions
+	Loader                    bool // given once
+	Renew                     bool // with RefreshAfter
 	MaxLag, Lease, Expire     int  // in ms
 	Local                     int  // LocalExpire, in ms
 	Limit                     int
@@ -78,6 +81,8 @@ func drawSetup(t *rapid.T) setup {
 		Jitter:   rapid.Bool().Draw(t, "jitter"),
 		NotFound: rapid.Bool().Draw(t, "not found"),
 		Schemas:  rapid.Bool().Draw(t, "schemas"),
+		Loader:   rapid.Bool().Draw(t, "loader"),
+		Renew:    rapid.Bool().Draw(t, "renew"),
 		MaxLag:   rapid.SampledFrom([]int{100, 300}).Draw(t, "max lag"),
 		Lease:    rapid.SampledFrom([]int{100, 1000}).Draw(t, "lease"),
 		Expire:   rapid.SampledFrom([]int{0, 500}).Draw(t, "expire"),
@@ -139,6 +144,15 @@ func runFleet(t *testing.T, s setup) *fleet {
 		}
 		if s.Jitter {
 			o.Jitter = 0.2
+		}
+		if s.Loader {
+			o.Cache.Load = func(_ context.Context, key int, _ *cache.Load[int]) (int, error) { return f.fetch(key) }
+			o.Cache.LoadMany = func(_ context.Context, keys []int, _ []*cache.Load[int]) (map[int]int, error) {
+				return f.fetchMany(keys)
+			}
+		}
+		if s.Renew {
+			o.Cache.RefreshAfter = 60 * time.Millisecond
 		}
 		if s.NotFound {
 			o.NotFoundExpire = 400 * time.Millisecond
@@ -238,8 +252,14 @@ func (f *fleet) step(ctx context.Context, one *instance) {
 		f.takeMany(ctx, one)
 	default:
 		began := time.Now()
-		value, err := one.Take(ctx, key, func(ctx context.Context) (int, error) { return f.fetch(key) })
-		f.judge(one, "Take", key, began, value, true, err)
+		take, op := one.Fetch, "Fetch"
+		if !f.setup.Loader || n%2 == 0 {
+			op, take = "Take", func(ctx context.Context, key int) (int, error) {
+				return one.Take(ctx, key, func(context.Context) (int, error) { return f.fetch(key) })
+			}
+		}
+		value, err := take(ctx, key)
+		f.judge(one, op, key, began, value, true, err)
 	}
 	if f.below(3) == 0 {
 		time.Sleep(f.upTo(60))
@@ -259,6 +279,16 @@ func (f *fleet) fetch(key int) (int, error) {
 		return 0, near.ErrNotFound
 	}
 	return number, nil
+}
+
+func (f *fleet) fetchMany(keys []int) (map[int]int, error) {
+	fetched := map[int]int{}
+	for _, key := range keys {
+		if value, err := f.fetch(key); err == nil {
+			fetched[key] = value
+		}
+	}
+	return fetched, nil
 }
 
 // write writes the database and then changes the store: by an instance, or past all of
@@ -294,7 +324,7 @@ func (f *fleet) write(ctx context.Context, one *instance, key int) {
 func (f *fleet) judge(one *instance, op string, key int, began time.Time, value int, ok bool, err error) {
 	absent := !ok || errors.Is(err, near.ErrNotFound)
 	if err != nil && !absent {
-		if !errors.Is(err, near.ErrStore) {
+		if op != "Get" || !errors.Is(err, near.ErrStore) { // the others bypass it
 			f.problem("%s of %d: %v", op, key, err)
 		}
 		return
@@ -344,23 +374,24 @@ func (f *fleet) stale(one *instance, after []version, began time.Time) string {
 func (f *fleet) takeMany(ctx context.Context, one *instance) {
 	began := time.Now()
 	keys := []int{f.below(modelKeys), f.below(modelKeys), f.below(modelKeys)}
-	values, err := one.TakeMany(ctx, keys, func(_ context.Context, missing []int) (map[int]int, error) {
-		fetched := map[int]int{}
-		for _, key := range missing {
-			if value, err := f.fetch(key); err == nil {
-				fetched[key] = value
-			}
+	take := one.FetchMany
+	if !f.setup.Loader || f.below(2) == 0 {
+		take = func(ctx context.Context, keys []int) (map[int]int, error) {
+			return one.TakeMany(ctx, keys, func(_ context.Context, missing []int) (map[int]int, error) { return f.fetchMany(missing) })
 		}
-		return fetched, nil
-	})
+	}
+	values, err := take(ctx, keys)
+	if err != nil {
+		f.problem("TakeMany of %v: %v", keys, err)
+		return
+	}
 	for _, key := range keys {
-		if value, ok := values[key]; ok || err == nil {
-			var absent error
-			if !ok {
-				absent = near.ErrNotFound
-			}
-			f.judge(one, "TakeMany", key, began, value, true, absent)
+		value, ok := values[key]
+		var absent error
+		if !ok {
+			absent = near.ErrNotFound
 		}
+		f.judge(one, "TakeMany", key, began, value, true, absent)
 	}
 }
 

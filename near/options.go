@@ -13,8 +13,16 @@ import (
 )
 
 // ErrNotFound is the error that a fetch returns for a key without a value, and that Take
-// returns for a key that is known to have none, unless Options.NotFound is another error.
-var ErrNotFound = errors.New("near: not found")
+// returns for a key that is known to have none, unless Options.NotFound is another error. It wraps that
+// of package cache, so errors.Is(err, cache.ErrNotFound) holds for both. A fetch that returns that of
+// package cache, such as one that has asked another cache, has failed.
+var ErrNotFound error = notFoundError{}
+
+type notFoundError struct{}
+
+func (notFoundError) Error() string { return "near: not found" }
+
+func (notFoundError) Unwrap() error { return cache.ErrNotFound }
 
 // ErrStore is wrapped by errors that mean that the store could not be asked.
 var ErrStore = errors.New("near: the store cannot be asked")
@@ -41,6 +49,20 @@ type Options[K comparable, V any] struct {
 	MaxWeight uint64
 	Weigh     func(key K, value V) uint32
 	Policy    cache.Policy
+
+	// Cache has all other options of the cache in memory, and its loader: Load and LoadMany, with Batch,
+	// load for Fetch and FetchMany what the store does not have. What they say of Expire is the TTL in the
+	// store; NotFound, Gone and a key left out mean that the database has no value. Refresh and
+	// RefreshAfter have the store read anew, and the database asked if that has nothing; while the store
+	// cannot be asked, but the source still confirms, the value in memory stays until its TTL ends, and
+	// the database is spared. Renewals count among MaxLoads, also while they wait for the store or another
+	// instance. Timeout is that of a whole load: below the time-outs of the store callers get
+	// cache.ErrTimeout, and not what Away and ServeOn say.
+	//
+	// What Options have themselves may be given in either, not in both; Expire is LocalExpire. Schema,
+	// OnRemove, Workers, Negative, Grace and Patience are refused: [LocalOptions] says why, and
+	// NotFoundExpire is instead of Negative.
+	Cache cache.Options[K, V]
 
 	// Expire is the TTL of a value in the store; 0 means for ever.
 	Expire time.Duration
@@ -165,6 +187,11 @@ func (r *refusals) time(field string, d, least time.Duration, zero string) {
 	}
 }
 
+// noLoader returns the error of a method that loads by the options, without them.
+func noLoader(method string) error {
+	return argumentError("near: " + method + " of a cache without Load and LoadMany: want one of them in the option Cache, or Take")
+}
+
 // isNil reports whether an interface is nil, or has a nil pointer, as of a client that was not
 // made.
 func isNil(x any) bool {
@@ -186,6 +213,7 @@ func (o *Options[K, V]) check(store Store) error {
 	if lag := cmp.Or(o.MaxLag, defaultMaxLag); o.ServeOn >= time.Millisecond && o.ServeOn < lag {
 		wrong.add("ServeOn is %v, below MaxLag, %v, for which values are served anyway: want more, or 0 for never", o.ServeOn, lag)
 	}
+	o.checkCache(&wrong)
 	if o.NotFoundLocal && o.NotFoundExpire == 0 {
 		wrong.add("NotFoundLocal is set without NotFoundExpire: want both")
 	}
@@ -202,6 +230,42 @@ func (o *Options[K, V]) check(store Store) error {
 		wrong.add("Values has one of its two functions: want both, or neither for JSON")
 	}
 	return errors.Join(wrong...)
+}
+
+// checkCache refuses what is given both in Options and in Options.Cache, or has no meaning in the latter.
+func (o *Options[K, V]) checkCache(wrong *refusals) {
+	for _, option := range []struct {
+		name  string
+		twice bool
+	}{
+		{"Name", o.Name != "" && o.Cache.Name != ""},
+		{"Limit", o.Limit != 0 && o.Cache.Limit != 0},
+		{"MaxWeight", o.MaxWeight != 0 && o.Cache.MaxWeight != 0},
+		{"Weigh", o.Weigh != nil && o.Cache.Weigh != nil},
+		{"Policy", o.Policy != 0 && o.Cache.Policy != 0},
+		{"Jitter", o.Jitter != 0 && o.Cache.Jitter != 0},
+		{"MaxLoads", o.MaxLoads != 0 && o.Cache.MaxLoads != 0},
+		{"LocalExpire, which is Cache.Expire,", o.LocalExpire != 0 && o.Cache.Expire != 0},
+	} {
+		if option.twice {
+			wrong.add("%s is given twice, in Options and in Options.Cache: want it in one of them", option.name)
+		}
+	}
+	if o.Cache.Schema != "" {
+		wrong.add("Cache.Schema is %q, which is of snapshots: want Schema of Options for keys of the store", o.Cache.Schema)
+	}
+}
+
+// merge moves what both Options and Options.Cache have to the latter.
+func (o *Options[K, V]) merge() {
+	m := &o.Cache
+	m.Name = cmp.Or(o.Name, m.Name)
+	m.Limit, m.MaxWeight, m.Policy = cmp.Or(o.Limit, m.Limit), cmp.Or(o.MaxWeight, m.MaxWeight), cmp.Or(o.Policy, m.Policy)
+	m.Jitter, m.MaxLoads = cmp.Or(o.Jitter, m.Jitter), cmp.Or(o.MaxLoads, m.MaxLoads)
+	m.Expire = cmp.Or(o.LocalExpire, m.Expire)
+	if o.Weigh != nil {
+		m.Weigh = o.Weigh
+	}
 }
 
 func (o *LocalOptions[K, V]) check(source Source) error {
@@ -222,8 +286,11 @@ func (o *LocalOptions[K, V]) check(source Source) error {
 	if o.Cache.OnRemove != nil {
 		wrong.add("OnRemove is set: want none, as changes must not wait for it")
 	}
-	if o.Cache.Load != nil || o.Cache.LoadMany != nil {
-		wrong.add("Load or LoadMany is set: want to give a function to Take")
+	if o.Cache.Workers != 0 {
+		wrong.add("Workers is %d: want 0, as they call OnRemove, which is refused", o.Cache.Workers)
+	}
+	if o.Cache.Grace != 0 || o.Cache.Patience != 0 {
+		wrong.add("Grace or Patience is set: want a longer Expire in memory, with RefreshAfter: until then a value is served that the source tells no change of, and after its end nothing says that the store still has it")
 	}
 	if o.Cache.Negative != nil {
 		wrong.add("Negative is set: want KeepError, by which a load says what is to be kept")

@@ -132,22 +132,22 @@ func TestNotFound(t *testing.T) {
 	})
 }
 
-// TestJoinsAGet lets a Take and a TakeMany join the load of a Get that finds nothing or fails, as it
-// does not fetch: both go round again.
+// TestJoinsAGet lets all that load join the load of a Get that finds nothing or fails, as it does not
+// fetch: they go round again.
 func TestJoinsAGet(t *testing.T) {
 	for name, prepare := range map[string]func(r *rig){
 		"missing":    func(*rig) {},
 		"store away": func(r *rig) { r.server.fail = func(string) bool { return true } },
 		"not JSON":   func(r *rig) { r.server.put("k", near.Item{State: near.Found, Value: []byte("{")}) },
 	} {
-		for _, many := range []bool{false, true} {
-			inRig(t, near.Options[string, string]{}, func(t *testing.T, r *rig) {
+		for method, take := range ways {
+			inLoadingRig(t, near.Options[string, string]{}, func(t *testing.T, r *rig) {
 				prepare(r)
 				r.server.delay = func() time.Duration { return time.Millisecond }
 				go r.Get(t.Context(), "k")
 				synctest.Wait()
-				if value, err := takeK(t.Context(), r.Cache, many, r.fetch); value != "fetched" || err != nil {
-					t.Errorf("%s, many %v: %q, %v", name, many, value, err)
+				if value, err := take(r); value != "fetched" || err != nil {
+					t.Errorf("%s, %s: %q, %v", name, method, value, err)
 				}
 			})
 		}
@@ -252,10 +252,18 @@ func TestOptions(t *testing.T) {
 	has("store is nil")
 	_, err = near.NewLocal[struct{ A int }, string](nil, near.LocalOptions[struct{ A int }, string]{
 		MaxLag: 5, Cache: cache.Options[struct{ A int }, string]{
-			OnRemove: func(cache.Event[struct{ A int }, string]) {}, Negative: func(error) time.Duration { return 0 },
+			OnRemove: func(cache.Event[struct{ A int }, string]) {}, Negative: func(error) time.Duration { return 0 }, Grace: time.Minute, Workers: 1,
 		},
 	})
-	has("source is nil", "MaxLag is 5ns", "have no text", "OnRemove is set", "Negative is set")
+	has("source is nil", "MaxLag is 5ns", "have no text", "OnRemove is set", "Negative is set", "Grace or Patience is set", "Workers is 1")
+	weigh := func(string, string) uint32 { return 1 }
+	_, err = near.New(newServer(), new(hand), near.Options[string, string]{
+		Name: "a", Limit: 1, MaxWeight: 1, Weigh: weigh, Policy: cache.Adaptive, Jitter: 0.1, MaxLoads: 1, LocalExpire: time.Hour,
+		Cache: cache.Options[string, string]{
+			Name: "a", Limit: 1, MaxWeight: 1, Weigh: weigh, Policy: cache.Adaptive, Jitter: 0.1, MaxLoads: 1, Expire: time.Hour, Schema: "v1",
+		},
+	})
+	has("Name is given twice", "Limit is given", "MaxWeight is given", "Weigh is given", "Policy is given", "Jitter is given", "MaxLoads is given", "LocalExpire, which is Cache.Expire, is given", "Cache.Schema")
 	for what, o := range map[string]near.Options[string, string]{
 		"-1": {Limit: -1}, "NotFoundLocal": {NotFoundLocal: true}, "uncovered:": {Prefix: "uncovered:"}, "MaxLoads": {MaxLoads: -1},
 		`Schema is "v01"`: {Schema: "v01"}, `Schema is "a~"`: {Schema: "a~"}, `Schema is "1234567890123456789"`: {Schema: "1234567890123456789"},
@@ -287,24 +295,33 @@ func TestClose(t *testing.T) {
 // TestLimit checks that memory has no more entries than Limit, and no more weight than
 // MaxWeight.
 func TestLimit(t *testing.T) {
-	inRig(t, near.Options[string, string]{MaxWeight: 10, Weigh: func(_, value string) uint32 { return uint32(len(value)) }}, func(t *testing.T, r *rig) {
-		r.store("k", "123456", 0)
-		r.store("other", "123456", 0)
-		r.Get(t.Context(), "k")
-		r.Get(t.Context(), "other")
-		r.want("evicted", "123456", 1, 0)
-	})
+	weigh := func(_, value string) uint32 { return uint32(len(value)) }
+	for _, o := range []near.Options[string, string]{
+		{MaxWeight: 10, Weigh: weigh}, {Cache: cache.Options[string, string]{MaxWeight: 10, Weigh: weigh}},
+		{Limit: 1}, {Cache: cache.Options[string, string]{Limit: 1}},
+	} {
+		inRig(t, o, func(t *testing.T, r *rig) {
+			r.store("k", "123456", 0)
+			r.store("other", "123456", 0)
+			r.Get(t.Context(), "k")
+			r.Get(t.Context(), "other")
+			r.want("evicted", "123456", 1, 0)
+		})
+	}
 }
 
 // TestHitDoesNotAllocate checks that a hit allocates nothing, also if fetch uses variables
 // of the caller.
 func TestHitDoesNotAllocate(t *testing.T) {
-	inRig(t, near.Options[string, string]{}, func(t *testing.T, r *rig) {
+	inRig(t, near.Options[string, string]{Cache: cache.Options[string, string]{Load: loadOne}}, func(t *testing.T, r *rig) {
 		r.store("k", "1", 0)
 		r.want("at first", "1", 1, 0)
 		ctx := t.Context()
 		if n := testing.AllocsPerRun(100, func() { r.Get(ctx, "k") }); n != 0 {
 			t.Errorf("Get: %v allocations", n)
+		}
+		if n := testing.AllocsPerRun(100, func() { r.Fetch(ctx, "k") }); n != 0 {
+			t.Errorf("Fetch: %v allocations", n)
 		}
 		fetch := r.fetch
 		if n := testing.AllocsPerRun(100, func() { r.Take(ctx, "k", fetch) }); n != 0 {
@@ -570,7 +587,10 @@ func TestUnknownKeys(t *testing.T) {
 // TestClone checks that each caller gets a value of its own.
 func TestClone(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		c, err := near.New(newServer(), new(hand), near.Options[string, []int]{Clone: slices.Clone[[]int]})
+		c, err := near.New(newServer(), new(hand), near.Options[string, []int]{
+			Clone: slices.Clone[[]int],
+			Cache: cache.Options[string, []int]{Load: func(context.Context, string, *cache.Load[[]int]) ([]int, error) { return []int{1}, nil }},
+		})
 		must(t, err)
 		defer c.Close(context.Background())
 		spoil := func(what string, value []int, err error) {
@@ -587,6 +607,10 @@ func TestClone(t *testing.T) {
 			spoil("Get", value, err)
 			values, err := c.TakeMany(t.Context(), []string{"k"}, noneOfInts)
 			spoil("TakeMany", values["k"], err)
+			value, err = c.Fetch(t.Context(), "k")
+			spoil("Fetch", value, err)
+			values, err = c.FetchMany(t.Context(), []string{"k"})
+			spoil("FetchMany", values["k"], err)
 		}
 	})
 }

@@ -28,7 +28,7 @@ var underLocks = []struct{ lock, functions, reason string }{
 		"What stands in is in a cache without these."},
 	{"redis.sessions.entering", "rueidis.NewClient of rueidis.ClientOption, fmt.Errorf of error",
 		"Sessions begin one after another, so they dial one after another. Nobody else waits for it."},
-	{"stats.sampler.mu", "cache.Base.Amend.amend, near.LocalOptions.Amend, near.PartialSource.Partial",
+	{"stats.sampler.mu", "near.LocalOptions.Amend, near.PartialSource.Partial",
 		"Samples are taken one after another. Who asks for a sample does not wait for one that is being taken."},
 	{"timingwheel.shard.mu", "timingwheel.Timers.AfterFunc.f, timingwheel.Timers.At.f, timingwheel.Timers.Every.f, timingwheel.Timers.EveryFrom.f, timingwheel.Timers.Repeat.f, timingwheel.Timers.Schedule.f",
 		"A timer with a function of the user is not sent under the lock: only those of the library are, which send on channels."},

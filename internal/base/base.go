@@ -1,0 +1,34 @@
+// Package base is what packages see of a cache that build on one, as near does. Programs need none of it.
+package base
+
+import (
+	"context"
+
+	"github.com/pinwheel-cache/pinwheel/internal/sources"
+	"github.com/pinwheel-cache/pinwheel/stats"
+)
+
+// A Cache is a cache.Cache to build on, by cache.For; L is its cache.Load. It is safe for concurrent use.
+type Cache[K comparable, V, L any] interface {
+	// Take is TakeWith for a caller whose Get has just missed the key: it counts no second miss.
+	// Get and Take together allocate a function literal for fetch only at a miss; TakeWith allocates it
+	// at every hit.
+	Take(ctx context.Context, key K, fetch func(ctx context.Context, l *L) (V, error)) (V, error)
+
+	// TakeMany is that of cache.Cache with a function as the option LoadMany. It returns values, and the
+	// errors of single keys. A key with a kept error has neither, unless the error has a method
+	// KeptAsPause.
+	TakeMany(ctx context.Context, keys []K, fetch func(ctx context.Context, missing []K, loads []*L) (map[K]V, error)) (map[K]V, map[K]error)
+
+	// FetchMany is that of a cache with Load or LoadMany, but returns what TakeMany does.
+	FetchMany(ctx context.Context, keys []K) (map[K]V, map[K]error)
+
+	// Closed reports whether Close has been called.
+	Closed() bool
+
+	// Amend makes amend change each Snapshot of the cache before Stats or package stats return it, to add
+	// counts of its own. It is called outside all locks, by several goroutines at once, and must not ask
+	// for statistics. failures says why the store failed last, and why the source lost its connection.
+	// Call Amend once, before the cache is used. Either may be nil.
+	Amend(amend func(*stats.Snapshot), failures func() (store, source *sources.Failure))
+}
