@@ -24,8 +24,8 @@ type Snapshot struct {
 	// The keys of other misses were never there, or only long ago, or the program removed them.
 	MissesExpired, MissesEvicted uint64
 
-	// HitsInGrace counts the Takes that got a value past its deadline. All but those of a
-	// cache.Base are among Hits.
+	// HitsInGrace counts the Takes that got a value past its deadline. They are among
+	// Hits, but for those of near caches.
 	HitsInGrace uint64
 
 	Sets     uint64 // values stored by any method but Restore
