@@ -62,12 +62,11 @@ func badOptions() map[string]badOption {
 		"Idle without unit":    {O{Idle: 30}, []string{"idle", "30ns"}},
 		"Idle negative":        {O{Idle: -time.Second}, []string{"idle", "-1s"}},
 		"MaxWeight, no Weigh":  {O{MaxWeight: 10}, []string{"maxweight", "weigh"}},
-		"Limit and MaxWeight":  {O{Limit: 10, MaxWeight: 10, Weigh: weigh}, []string{"limit", "maxweight"}},
 		"negative Workers":     {O{Workers: -1}, []string{"workers", "-1"}},
 		"negative HotKeys":     {O{HotKeys: -1}, []string{"hotkeys is -1"}},
 		"HotKeys too many":     {O{HotKeys: 1001}, []string{"hotkeys is 1001"}},
 		"WhatIf, no Limit":     {O{WhatIf: true}, []string{"whatif is set without limit"}},
-		"WhatIf by weight":     {O{WhatIf: true, MaxWeight: 100, Weigh: weigh}, []string{"whatif is set without"}},
+		"WhatIf by weight":     {O{WhatIf: true, Limit: 10, MaxWeight: 100, Weigh: weigh}, []string{"whatif is set", "maxweight"}},
 		"Policy out of range":  {O{Policy: 100}, []string{"policy"}},
 		"two mistakes at once": {O{Limit: -1, Jitter: 2}, nil},
 	}
