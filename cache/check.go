@@ -14,7 +14,8 @@ import (
 const minTTL = time.Millisecond
 
 // ErrArgument is wrapped by the errors of [New], [Cache.Resize] and [Cache.ResizeWeight], and by those of
-// [Cache.Fetch], [Cache.FetchMany] and [Cache.Refresh] in a cache without Load and LoadMany.
+// [Cache.Fetch], [Cache.FetchMany], [Cache.Refresh] and [Cache.TakeEntry] in a cache without Load and
+// LoadMany, or for an age of [Within] without Ages.
 var ErrArgument = errors.New("cache: wrong argument")
 
 // An argumentError says which argument was wrong and what to write instead.

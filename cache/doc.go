@@ -57,7 +57,8 @@
 //     of a tick earlier still. A TTL of less than a hundred ticks is always exact.
 //   - After Set returns, Get sees the value until it expires, or is replaced, removed or
 //     evicted. A value heavier than MaxWeight is evicted at once; a closed cache stores nothing.
-//     Entries and weight never exceed the limit, but while a Resize to less runs.
+//     Entries and weight never exceed the limit, but while a Resize to less runs, or Elastic
+//     lowers it.
 //   - A load never undoes a Set, Del, Clear or Compute that happened since it began. There
 //     is one load per key and version at a time: a caller after a change begins another at once.
 //   - Every stored value leaves once, with one [Cause]. OnRemove is called for it once, outside
@@ -77,7 +78,7 @@
 // Values are copied in and out by assignment. The cache and all callers share what a value
 // points to: do not change it.
 //
-// # Packages that build on a cache
+// # Packages of this module that build on a cache
 //
 // They find what only they need by [For], as package near does.
 package cache

@@ -7,7 +7,8 @@ import "context"
 // Loading is a cache that knows how to load: a [Cache] with Load or LoadMany, or one of package near. A
 // service that depends on Loading can be given either, and in its tests a fake. Its methods are safe
 // for concurrent use. For a key without a value the error of Fetch is that of its load, or else one of
-// which errors.Is(err, [ErrNotFound]) is true: compare by that, as package near has an error of its own.
+// which errors.Is(err, [ErrNotFound]) is true: compare by that, as package near
+// has an error of its own, unless its option NotFound is another one.
 // FetchMany leaves such a key out, unless its load has returned an error that nothing keeps.
 type Loading[K comparable, V any] interface {
 	Fetch(ctx context.Context, key K) (V, error)

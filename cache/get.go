@@ -84,7 +84,7 @@ func (c *Cache[K, V]) Peek(key K) (value V, ok bool) {
 type Entry[K comparable, V any] struct {
 	Key     K
 	Value   V
-	TTL     time.Duration // until it expires; the longest Duration if it never does; 0 or less in Grace
+	TTL     time.Duration // until it expires; the longest Duration if it never does; 0 or less in Grace; 0 if TakeEntry loaded it and it was not stored
 	Age     time.Duration // since it was stored, or its load began, to 17 ms; -1 if that is not known: without Ages, or after Restore
 	Due     bool          // it is to be renewed, by Refresh or RefreshAfter, or its renewal is under way; not in the pause after one that failed
 	InGrace bool          // it has expired, and may stand in: only Stale and TakeEntry find it

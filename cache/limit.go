@@ -9,7 +9,7 @@ import (
 
 // A ceiling is the limit that the program has set, in entries or in weight, or 0. With Elastic the limit may be lower.
 type ceiling struct {
-	resizing sync.Mutex // held by Resize: two at a time could give shards different limits
+	resizing sync.Mutex // held by who changes the limit: two at a time could give shards different limits
 	most     uint64     // guarded by resizing
 }
 

@@ -97,7 +97,7 @@ func (t *table[K, V]) rlock(h uint64) (*shard[K, V], biased.Reader) {
 // all returns an iterator over the shards. While entries move to a larger table, these are the shards
 // that are not divided yet, and those that others were divided into. It holds shape, so no shard is
 // divided until the loop ends. The body of the loop may begin another walk, as no writer waits for
-// shape. It must call no function of the user (see pinned), but Clear, DelExpired and Resize wait in
+// shape. It must call no function of the user (see pinned), but Clear and Resize wait in
 // it for OnRemove to catch up.
 func (c *common[K, V]) all() iter.Seq[*shard[K, V]] { return c.part(0, 1) }
 

@@ -89,8 +89,8 @@ func New[K comparable, V any](store Store, source Source, o Options[K, V]) (*Cac
 // allocates fetch; [Cache.Fetch] does not.
 //
 // When its context ends, a caller returns the cause; as in cache.TakeCtx, the context of
-// fetch ends when no caller waits any more. A hit in memory does not look at ctx, and
-// allocates nothing.
+// fetch ends when no caller waits any more. Without these options a hit in memory
+// does not look at ctx, and allocates nothing.
 func (c *Cache[K, V]) Take(ctx context.Context, key K, fetch func(ctx context.Context) (V, error)) (V, error) {
 	// Not by local.Get: returning a large value through one more function takes as long as
 	// all else that near adds to a hit.

@@ -59,9 +59,9 @@ type Options[K comparable, V any] struct {
 	// instance. Timeout is that of a whole load: below the time-outs of the store callers get
 	// cache.ErrTimeout, and not what Away and ServeOn say.
 	//
-	// What Options have themselves may be given in either, not in both; Expire is LocalExpire. Schema,
-	// OnRemove, Workers, Negative, Grace and Patience are refused: [LocalOptions] says why, and
-	// NotFoundExpire is instead of Negative.
+	// What Options have themselves may be given in either, not in both; Expire is LocalExpire. OnRemove,
+	// Workers, Negative, Grace and Patience are refused: [LocalOptions] says why, and NotFoundExpire is
+	// instead of Negative. So are Schema, which is of snapshots, and ExpireBy: a loader sets l.Expire.
 	Cache cache.Options[K, V]
 
 	// Expire is the TTL of a value in the store; 0 means for ever.
@@ -253,6 +253,9 @@ func (o *Options[K, V]) checkCache(wrong *refusals) {
 	}
 	if o.Cache.Schema != "" {
 		wrong.add("Cache.Schema is %q, which is of snapshots: want Schema of Options for keys of the store", o.Cache.Schema)
+	}
+	if o.Cache.ExpireBy != nil {
+		wrong.add("Cache.ExpireBy is set: want l.Expire of the loader, as a value has its TTL in the store")
 	}
 }
 

@@ -261,9 +261,10 @@ func TestOptions(t *testing.T) {
 		Name: "a", Limit: 1, MaxWeight: 1, Weigh: weigh, Policy: cache.Adaptive, Jitter: 0.1, MaxLoads: 1, LocalExpire: time.Hour,
 		Cache: cache.Options[string, string]{
 			Name: "a", Limit: 1, MaxWeight: 1, Weigh: weigh, Policy: cache.Adaptive, Jitter: 0.1, MaxLoads: 1, Expire: time.Hour, Schema: "v1",
+			ExpireBy: func(string, string) time.Duration { return 0 },
 		},
 	})
-	has("Name is given twice", "Limit is given", "MaxWeight is given", "Weigh is given", "Policy is given", "Jitter is given", "MaxLoads is given", "LocalExpire, which is Cache.Expire, is given", "Cache.Schema")
+	has("Name is given twice", "Limit is given", "MaxWeight is given", "Weigh is given", "Policy is given", "Jitter is given", "MaxLoads is given", "LocalExpire, which is Cache.Expire, is given", "Cache.Schema", "Cache.ExpireBy")
 	for what, o := range map[string]near.Options[string, string]{
 		"-1": {Limit: -1}, "NotFoundLocal": {NotFoundLocal: true}, "uncovered:": {Prefix: "uncovered:"}, "MaxLoads": {MaxLoads: -1},
 		`Schema is "v01"`: {Schema: "v01"}, `Schema is "a~"`: {Schema: "a~"}, `Schema is "1234567890123456789"`: {Schema: "1234567890123456789"},

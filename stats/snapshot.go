@@ -25,7 +25,7 @@ type Snapshot struct {
 	MissesExpired, MissesEvicted uint64
 
 	// HitsInGrace counts the Takes that got a value past its deadline. They are among
-	// Hits, but for those of near caches.
+	// Hits. Near caches have none.
 	HitsInGrace uint64
 
 	Sets     uint64 // values stored by any method but Restore

@@ -16,8 +16,8 @@ import (
 
 // Weigh returns a function for the option Weigh, of a cache with options o, that returns how many bytes of
 // the heap an entry takes: at most 2³²-1. Set the options first that it depends on: Expire,
-// Idle, Refresh, RefreshAfter, Grace, Ages and Policy. With a TTL only by SetWithExpire, in a
-// cache without Expire and Idle, an entry takes 16 bytes more than Weigh says.
+// Idle, Refresh, RefreshAfter, Grace, Ages and Policy. In a cache without
+// Expire and Idle an entry with a TTL, as by ExpireBy, SetWithExpire or a load, takes 16 bytes more than Weigh says.
 //
 // The function follows pointers, slices, maps, strings and interfaces, also in fields that are not exported;
 // what an entry points to twice counts once, cycles end, and lists may be of any length. A slice counts with its
