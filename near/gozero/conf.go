@@ -35,8 +35,8 @@ type Conf struct {
 	// Name is what the statistics and go-zero's minute line in the log call the cache.
 	Name string `json:",default=near"`
 
-	// Limit is the most entries in memory, or MaxBytes the most bytes that their keys and
-	// their JSON may have. 0, the default, means no limit.
+	// Limit is the most entries in memory, MaxBytes the most bytes that their keys and their JSON may
+	// have. Both may be set; 0, the default, means no limit.
 	Limit    int    `json:",optional"`
 	MaxBytes uint64 `json:",optional"`
 

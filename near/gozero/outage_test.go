@@ -95,7 +95,6 @@ func TestRefused(t *testing.T) {
 		"no weight":        {gozero.Conf{}, cache.CacheConf{{RedisConf: redis.RedisConf{Host: s.Addr, Type: redis.NodeType}}}, notFound, pinwheel.ErrArgument, "Weight"},
 		"no host":          {gozero.Conf{}, nodes(""), notFound, pinwheel.ErrArgument, "empty redis host"},
 		"no error":         {gozero.Conf{}, nodes(s.Addr), nil, pinwheel.ErrArgument, "sqlc.ErrNotFound"},
-		"two limits":       {gozero.Conf{Limit: 1, MaxBytes: 1}, nodes(s.Addr), notFound, pinwheel.ErrArgument, "Limit"},
 		"a forgotten unit": {gozero.Conf{MaxLag: 1000}, nodes(s.Addr), notFound, pinwheel.ErrArgument, "MaxLag"},
 		"overlap":          {gozero.Conf{Prefixes: []string{"a", "ab"}}, nodes(s.Addr), notFound, nil, `"a" covers "ab"`},
 		"RESP2":            {gozero.Conf{}, nodes(resp2.Addr), notFound, nearredis.ErrNoTracking, "Redis 6"},
