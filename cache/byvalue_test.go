@@ -3,6 +3,7 @@ package cache_test
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -122,4 +123,51 @@ func TestComputeEntry(t *testing.T) {
 			cache.MustClose(t, c)
 		}
 	})
+}
+
+// TestExpireByOfLoads checks that each load of a batch is asked about, also one that says Unchanged, but
+// none that says that the value is not to be stored.
+func TestExpireByOfLoads(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ttl := time.Minute
+		c := cache.Must(cache.Options[string, int]{
+			ExpireBy: func(_ string, v int) time.Duration { return time.Duration(v) * ttl },
+			LoadMany: func(_ context.Context, keys []string, loads []*cache.Load[int]) (map[string]int, error) {
+				values := map[string]int{}
+				for i, key := range keys {
+					loads[i].Unchanged = loads[i].HasOld
+					if values[key] = len(key); key == "none" {
+						loads[i].Expire = -1
+					}
+				}
+				return values, nil
+			},
+		})
+		defer cache.MustClose(t, c)
+		for range 2 {
+			if err := c.Refresh(t.Context(), "a", "bb", "none", "a"); err != nil {
+				t.Error(err)
+			}
+			for key, want := range map[string]time.Duration{"a": ttl, "bb": 2 * ttl, "none": 0} {
+				if e, ok := c.Entry(key); e.TTL != want || ok != (want > 0) {
+					t.Errorf("%q: %+v, %t", key, e, ok)
+				}
+			}
+			ttl = time.Hour
+		}
+	})
+}
+
+// TestOptionsThatExclude checks options that need another one, or exclude it.
+func TestOptionsThatExclude(t *testing.T) {
+	for name, o := range map[string]cache.Options[int, int]{
+		"RefreshAfter is": {Expire: time.Hour, RefreshAfter: time.Hour},
+		"both Refresh":    {Expire: time.Hour, RefreshAfter: time.Minute, Refresh: 0.5},
+		"Batch is":        {Batch: time.Second},
+		"Elastic is":      {Elastic: true},
+	} {
+		if _, err := cache.New(o); !errors.Is(err, cache.ErrArgument) || !strings.Contains(err.Error(), name) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
 }

@@ -56,7 +56,7 @@ func (l *load[K, V]) conclude(s *shard[K, V], u *update[K, V]) (missing uint64) 
 	dropped := l.stale || l.unkept || l.evicted && !l.flight.Awaited()
 	switch {
 	case dropped:
-		u.refused = true
+		u.refused = true // also if an attempt before had too little room
 	case l.err != nil:
 		if l.Gone {
 			s.del(l.hash, l.key)

@@ -3,6 +3,7 @@
 package cache
 
 import (
+	"cmp"
 	"math"
 	"sync"
 )
@@ -29,7 +30,7 @@ func (c *Cache[K, V]) Resize(limit int) error {
 		return wrongArgument("Resize(%d): want a limit from 1 to %d, or 0 for none", limit, math.MaxInt32)
 	}
 	if b != nil {
-		b.max.Store(countOf(limit))
+		b.max.Store(cmp.Or(uint64(limit), noCount))
 		c.common.resizeNegatives(limit)
 		c.evictSurplus()
 		return nil
@@ -65,14 +66,6 @@ func (c *Cache[K, V]) Limit() (entries int, weight uint64) {
 
 // noCount is the most entries of a cache with both limits after Resize(0).
 const noCount = math.MaxUint64
-
-// countOf returns the most entries of a cache with both limits, for an argument of Resize.
-func countOf(limit int) uint64 {
-	if limit == 0 {
-		return noCount
-	}
-	return uint64(limit)
-}
 
 // setMost changes the limit for good, and evicts the surplus.
 func (c *Cache[K, V]) setMost(limit uint64) {

@@ -217,7 +217,7 @@ func (m *many[K, V]) accept(l *load[K, V], err error) {
 
 // fail lets a value in Grace stand in, if there is one, and else keeps the error.
 func (m *many[K, V]) fail(key K, err error) {
-	if m.ctx.Err() == nil && m.since == 0 {
+	if m.ctx.Err() == nil {
 		if value, ok := m.cache.standIn(key, &m.who); ok {
 			m.has(key, value)
 			return

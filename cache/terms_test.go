@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -337,5 +338,66 @@ func TestTakeEntry(t *testing.T) {
 		if _, err := c.TakeEntry(ctx, "k", cache.Terms{}, nil); !errors.Is(err, cache.ErrArgument) {
 			t.Errorf("with neither fetch nor loader: %v", err)
 		}
+	})
+}
+
+// TestTakeEntryCounts checks that TakeEntry counts, and uses an entry, as Get does, and joins a batch as Fetch.
+func TestTakeEntryCounts(t *testing.T) {
+	tableTest(t, cache.Options[string, int]{Limit: 2, Expire: time.Hour, HotKeys: 10}, func(t *testing.T, d *table, c *cache.Cache[string, int]) {
+		c.Set("b", 1)
+		c.Set("a", 7)
+		c.Set("b", 1)
+		takeEntry(t, c, cache.Terms{}, 7, -1)
+		c.Set("c", 1)
+		if _, ok := c.Peek("a"); !ok {
+			t.Error("TakeEntry is no use of the entry")
+		}
+		if keys := c.HotKeys(); !slices.ContainsFunc(keys, func(k cache.HotKey[string]) bool { return k.Key == "a" }) {
+			t.Errorf("the hot keys are %v", keys)
+		}
+		if _, err := c.TakeEntry(t.Context(), "b", cache.Terms{}, nil); err != nil { // which was evicted
+			t.Error(err)
+		}
+		time.Sleep(time.Hour)
+		if _, err := c.TakeEntry(t.Context(), "b", cache.Terms{}, nil); err != nil {
+			t.Error(err)
+		}
+		if s := c.Stats(); s.MissesEvicted != 1 || s.Misses != 2 {
+			t.Errorf("%d misses, %d of what was evicted", s.Misses, s.MissesEvicted)
+		}
+	})
+	synctest.Test(t, func(t *testing.T) {
+		d := &table{rows: map[string]int{"a": 1, "b": 2}}
+		c := cache.Must(cache.Options[string, int]{LoadMany: d.loadMany, Batch: 10 * time.Millisecond})
+		defer cache.MustClose(t, c)
+		go func() { _, _ = c.TakeEntry(t.Context(), "a", cache.Terms{}, nil) }()
+		time.Sleep(time.Millisecond)
+		if e, err := c.TakeEntry(t.Context(), "b", cache.Terms{}, nil); err != nil || e.Value != 2 {
+			t.Errorf("%+v, %v", e, err)
+		}
+		d.called(t, []string{"a", "b"})
+	})
+}
+
+// TestTermsInGrace checks what terms refuse of a value in Grace, when loads fail or are slow.
+func TestTermsInGrace(t *testing.T) {
+	tableTest(t, cache.Options[string, int]{Expire: time.Minute, Grace: time.Hour, Ages: true, Negative: keepNoRow}, func(t *testing.T, d *table, c *cache.Cache[string, int]) {
+		c.Set("a", 7)
+		time.Sleep(2 * time.Minute)
+		d.does(errDown, nil)
+		if _, err := c.TakeEntry(t.Context(), "a", cache.Within(time.Second), nil); err != errDown {
+			t.Errorf("within a second, of a load that fails: %v", err)
+		}
+		d.does(nil, func(_ string, l *cache.Load[int]) { l.Err = errNoRow })
+		time.Sleep(time.Minute)
+		if _, err := c.TakeEntry(t.Context(), "a", cache.Terms{NoStore: true}, nil); err != errNoRow {
+			t.Errorf("with NoStore, of what does not exist: %v", err)
+		}
+		d.does(nil, nil)
+		if v, err := c.Fetch(t.Context(), "a"); v != 7 || err != nil {
+			t.Errorf("Fetch = %d, %v", v, err)
+		}
+		time.Sleep(time.Second / 2)
+		takeEntry(t, c, cache.Terms{NoStore: true}, 1, time.Second)
 	})
 }

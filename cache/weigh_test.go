@@ -255,6 +255,9 @@ func TestBothLimits(t *testing.T) {
 			t.Error(err)
 		}
 		fill(1, 100)
+		if entries, _ := c.Limit(); entries != 0 {
+			t.Errorf("after Resize(0) the limit is %d", entries)
+		}
 		if err := c.ResizeWeight(50); err != nil || c.Len() != 50 {
 			t.Errorf("ResizeWeight: %v, %d entries", err, c.Len())
 		}

@@ -200,6 +200,11 @@ func TestLoadManySays(t *testing.T) {
 			t.Errorf("with the error of all: %v, %v, and the store has %v", got, err, r.server.items)
 		}
 	})
+	inRig(t, options, func(t *testing.T, r *rig) { // of a single key what was said of it counts
+		if _, err := r.FetchMany(t.Context(), []string{"a"}); err != nil && err != failure || len(r.server.items) != 1 {
+			t.Errorf("of one key: %v, and the store has %v", err, r.server.items)
+		}
+	})
 	failure, options.NotFoundExpire = nil, 0
 	inRig(t, options, func(t *testing.T, r *rig) {
 		if got, err := r.FetchMany(t.Context(), []string{"a", "b"}); err != nil || len(got) != 0 {
@@ -485,6 +490,11 @@ func TestLocalFetch(t *testing.T) {
 			}
 			if _, err := fetchOne(t.Context(), local, many, "fails"); err != errOfLoad {
 				t.Errorf("many %v: %#v", many, err)
+			}
+			ctx := t.Context()
+			source.vouch()
+			if n := testing.AllocsPerRun(10, func() { _, _ = local.Fetch(ctx, "k") }); n != 0 {
+				t.Errorf("a hit makes %v allocations", n)
 			}
 		})
 	}

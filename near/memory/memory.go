@@ -9,7 +9,6 @@
 package memory
 
 import (
-	"bytes"
 	"context"
 	"strconv"
 	"sync"
@@ -168,9 +167,7 @@ func (s *Store) read(key string) near.Item {
 
 // put stores an item in place of what the key has, and tells nobody.
 func (s *Store) put(key string, item near.Item) {
-	s.drop(key)
 	r := &record{Item: item}
-	r.Value = bytes.Clone(item.Value)
 	if item.TTL > 0 {
 		r.end = time.Now().Add(item.TTL)
 		time.AfterFunc(item.TTL, func() { s.expire(key, r) })

@@ -201,3 +201,34 @@ func TestFail(t *testing.T) {
 		}
 	})
 }
+
+// Catches: a Get, Lease or Del that leaves keys out or changes their order, a Del of nothing that is told,
+// a token that serves twice.
+func TestManyKeys(t *testing.T) {
+	store, all := fleet(t, 1, near.Options[string, int64]{})
+	ctx := t.Context()
+	must(t, store.Set(ctx, "a", near.Item{State: near.Found, Value: []byte("1")}))
+	must(t, store.Set(ctx, "b", near.Item{State: near.Found, Value: []byte("2")}))
+	items, err := store.Get(ctx, "b", "c", "a")
+	if err != nil || len(items) != 3 || string(items[0].Value) != "2" || items[1].State != near.Missing || string(items[2].Value) != "1" {
+		t.Errorf("Get: %+v, %v", items, err)
+	}
+	items, err = store.Lease(ctx, time.Hour, "b", "c", "a")
+	if err != nil || len(items) != 3 || string(items[0].Value) != "2" || items[1].Token == "" || string(items[2].Value) != "1" {
+		t.Fatalf("Lease: %+v, %v", items, err)
+	}
+	first := items[1].Token
+	must(t, store.Del(ctx, "a", "b", "c"))
+	before := all[0].Stats().Near.Changes
+	must(t, store.Del(ctx, "a", "b", "c"))
+	if told := all[0].Stats().Near.Changes - before; told != 0 {
+		t.Errorf("a Del of nothing is told %d times", told)
+	}
+	items, err = store.Lease(ctx, time.Hour, "a", "b", "c")
+	if err != nil || len(items) != 3 || items[0].Token == "" || items[1].Token == "" || items[2].Token == "" {
+		t.Fatalf("after Del: %+v, %v", items, err)
+	}
+	if filled, err := store.Fill(ctx, "c", first, near.Item{State: near.Found}); filled || err != nil {
+		t.Errorf("the token of a lease that a Del has ended fills the next one: %v", err)
+	}
+}
