@@ -269,33 +269,21 @@ func TestWeighAllocatesNothing(t *testing.T) {
 }
 
 func BenchmarkWeigh(b *testing.B) {
-	b.Run("strings", func(b *testing.B) {
-		weigh := heapsize.Weigh(cache.Options[string, string]{})
+	benchmark(b, "strings", "key", "value")
+	benchmark(b, "numbers", 1, 2)
+	benchmark(b, "struct", "key", &user{id: "a", name: "b", tags: []string{"c"}, parent: &user{}})
+	m := map[string]string{}
+	for i := range 10 {
+		m[fmt.Sprint("key", i)] = fmt.Sprint("value", i)
+	}
+	benchmark(b, "map", "key", m)
+}
+
+func benchmark[K comparable, V any](b *testing.B, name string, key K, value V) {
+	b.Run(name, func(b *testing.B) {
+		weigh := heapsize.Weigh(cache.Options[K, V]{})
 		for b.Loop() {
-			weigh("key", "value")
-		}
-	})
-	b.Run("numbers", func(b *testing.B) {
-		weigh := heapsize.Weigh(cache.Options[int, int]{})
-		for b.Loop() {
-			weigh(1, 2)
-		}
-	})
-	b.Run("struct", func(b *testing.B) {
-		weigh := heapsize.Weigh(cache.Options[string, *user]{})
-		u := &user{id: "a", name: "b", tags: []string{"c"}, parent: &user{}}
-		for b.Loop() {
-			weigh("key", u)
-		}
-	})
-	b.Run("map", func(b *testing.B) {
-		weigh := heapsize.Weigh(cache.Options[string, map[string]string]{})
-		m := map[string]string{}
-		for i := range 10 {
-			m[fmt.Sprint("key", i)] = fmt.Sprint("value", i)
-		}
-		for b.Loop() {
-			weigh("key", m)
+			weigh(key, value)
 		}
 	})
 }

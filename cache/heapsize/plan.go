@@ -112,25 +112,17 @@ func groupBytes(t reflect.Type) uint64 {
 func (p *plan) mapBytes(n int) uint64 {
 	traced := p.key().traced || p.elem().traced || max(p.key().size, p.elem().size) > mostInSlot
 	header := block(mapHeader, true)
-	switch slots := powerOf2((uint64(n)*8 + 6) / 7); {
+	switch {
 	case n == 0:
 		return header
 	case n <= perGroup:
 		return header + block(p.group, traced)
-	case slots <= perTable:
-		return header + block(8, true) + tableBytes(slots/perGroup*p.group, traced)
-	default:
-		tables := slots / perTable
-		return header + block(8*tables, true) + tables*tableBytes(perTable/perGroup*p.group, traced)
 	}
+	slots := uint64(1) << bits.Len64((uint64(n)*8+6)/7-1) // the next power of two
+	tables := max(slots/perTable, 1)
+	table := block(tableHeader, true) + block(slots/tables/perGroup*p.group, traced)
+	return header + block(8*tables, true) + tables*table
 }
-
-func tableBytes(groups uint64, traced bool) uint64 {
-	return block(tableHeader, true) + block(groups, traced)
-}
-
-// powerOf2 returns the least power of two that is at least n.
-func powerOf2(n uint64) uint64 { return 1 << bits.Len64(n-1) }
 
 // boxed returns what the allocator takes for the keys and elements of n entries that are too large for slots.
 func (p *plan) boxed(n int) (bytes uint64) {

@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"maps"
 	"math"
 	"testing"
 	"testing/synctest"
@@ -146,20 +147,7 @@ func (c *Cache[K, V]) has(key K) bool {
 	return ok
 }
 
-func (c *Cache[K, V]) SetIfAbsent(key K, value V) (V, bool) {
-	actual, loaded := c.own.GetOrSet(key, value)
-	return actual, !loaded
-}
-
-func (c *Cache[K, V]) Keys() iter.Seq[K] {
-	return func(yield func(K) bool) {
-		for key := range c.own.All() {
-			if !yield(key) {
-				return
-			}
-		}
-	}
-}
+func (c *Cache[K, V]) Keys() iter.Seq[K] { return maps.Keys(maps.Collect(c.own.All())) }
 
 func (c *Cache[K, V]) Coldest() iter.Seq[Entry[K, V]] { return c.entries(c.own.Coldest()) }
 func (c *Cache[K, V]) Hottest() iter.Seq[Entry[K, V]] { return c.entries(c.own.Hottest()) }
@@ -200,7 +188,7 @@ func (c *Cache[K, V]) BulkGet(ctx context.Context, keys []K, loader BulkLoader[K
 // Refresh loads as [cache.Cache.Refresh] does, by a loader in the context, as it has none of the call.
 func (c *Cache[K, V]) Refresh(ctx context.Context, key K, loader Loader[K, V]) <-chan RefreshResult[K, V] {
 	results := make(chan RefreshResult[K, V], 1)
-	many := c.BulkRefresh(ctx, []K{key}, each[K, V]{loader})
+	many := c.BulkRefresh(ctx, []K{key}, single[K, V]{loader})
 	go func() { results <- (<-many)[0] }()
 	c.settle()
 	return results
@@ -249,51 +237,37 @@ func loadMany[K comparable, V any](ctx context.Context, keys []K, loads []*cache
 		if err != nil {
 			return nil, err
 		}
-		for key, value := range loaded {
-			found[key] = value
-		}
+		maps.Copy(found, loaded)
 	}
 	if len(present) > 0 {
 		loaded, err := loader.BulkReload(ctx, present, old)
 		if err != nil {
 			return nil, err
 		}
-		for key, value := range loaded {
-			found[key] = value
-		}
+		maps.Copy(found, loaded)
 	}
 	return found, nil
 }
 
-// each is a loader of several keys that loads one after the other.
-type each[K comparable, V any] struct{ Loader[K, V] }
+// single is a loader of several keys for a call with one.
+type single[K comparable, V any] struct{ Loader[K, V] }
 
-func (l each[K, V]) BulkLoad(ctx context.Context, keys []K) (map[K]V, error) {
-	found := map[K]V{}
-	for _, key := range keys {
-		v, err := l.Load(ctx, key)
-		if errors.Is(err, ErrNotFound) {
-			continue
-		} else if err != nil {
-			return nil, err
-		}
-		found[key] = v
-	}
-	return found, nil
+func (l single[K, V]) BulkLoad(ctx context.Context, keys []K) (map[K]V, error) {
+	v, err := l.Load(ctx, keys[0])
+	return one(keys[0], v, err)
 }
 
-func (l each[K, V]) BulkReload(ctx context.Context, keys []K, old []V) (map[K]V, error) {
-	found := map[K]V{}
-	for i, key := range keys {
-		v, err := l.Reload(ctx, key, old[i])
-		if errors.Is(err, ErrNotFound) {
-			continue
-		} else if err != nil {
-			return nil, err
-		}
-		found[key] = v
+func (l single[K, V]) BulkReload(ctx context.Context, keys []K, old []V) (map[K]V, error) {
+	v, err := l.Reload(ctx, keys[0], old[0])
+	return one(keys[0], v, err)
+}
+
+// one is what a loader of several keys returns for one.
+func one[K comparable, V any](key K, v V, err error) (map[K]V, error) {
+	if errors.Is(err, ErrNotFound) {
+		return nil, nil
 	}
-	return found, nil
+	return map[K]V{key: v}, err
 }
 
 // A clock of the tests is that of the bubble that they run in.

@@ -50,13 +50,11 @@ func WithEarlyRefreshes(least, most, sync, retry time.Duration) Option {
 	return func(s *settings) { s.refresh, s.sync, s.retry = (least+most)/2, sync, retry }
 }
 
-// These have no effect: entries expire by themselves, in the time of the bubble, and renewals in the
-// background do not wait for others.
+// These have no effect: entries expire by themselves, in the time of the bubble.
 
-func WithClock(*TestClock) Option                     { return func(*settings) {} }
-func WithMetrics(theirs.MetricsRecorder) Option       { return func(*settings) {} }
-func WithNoContinuousEvictions() Option               { return func(*settings) {} }
-func WithRefreshCoalescing(int, time.Duration) Option { return func(*settings) {} }
+func WithClock(*TestClock) Option               { return func(*settings) {} }
+func WithMetrics(theirs.MetricsRecorder) Option { return func(*settings) {} }
+func WithNoContinuousEvictions() Option         { return func(*settings) {} }
 
 // New returns a client with that capacity and TTL.
 func New[T any](capacity, _ int, ttl time.Duration, _ int, options ...Option) *Client[T] {
