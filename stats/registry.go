@@ -163,6 +163,9 @@ func (r *registry[S]) look(reg *registration[S], now time.Time) (l look[S], ok b
 		r.remove(reg)
 		return l, false
 	}
+	if s, ok := any(&stats).(*Snapshot); ok && reg.cache.Operation != nil {
+		s.operation = reg.cache.Operation()
+	}
 	return look[S]{reg, now, &stats, r.samples(reg)}, true
 }
 

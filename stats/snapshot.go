@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/pinwheel-cache/pinwheel/internal/histogram"
+	"github.com/pinwheel-cache/pinwheel/internal/sources"
 )
 
 // A Snapshot has the counts of one cache. Counters are cumulative since the cache was made;
@@ -49,6 +50,8 @@ type Snapshot struct {
 	EvictedAge Histogram // how old values were when they were evicted; empty without Ages
 	WhatIf     WhatIf    // zero if the cache estimates nothing
 	Near       Near      // zero if the cache is not a near cache
+
+	operation sources.Operation // of a registered cache; zero in what its method Stats returns
 }
 
 // WhatIf estimates what a cache would do with another limit, or with the other policy. Four
@@ -71,9 +74,10 @@ type Removals struct {
 
 // Loads is about the fetches of a cache for its callers.
 type Loads struct {
-	OK      Histogram // durations of loads with a value, or with an error that Negative keeps
-	Failed  Histogram // durations of all other loads
-	Waiters uint64    // callers that joined the load of another caller
+	OK       Histogram // durations of loads with a value, or with an error that says that there is none
+	Failed   Histogram // durations of all other loads, but of those in TimedOut
+	TimedOut Histogram // durations of loads until Timeout ended, even if they go on, or that failed by a time-out
+	Waiters  uint64    // callers that joined the load of another caller
 
 	Running   int           // gauge: loads that have not ended
 	Oldest    time.Duration // gauge: how long the oldest running load has run; 0 if there is none
@@ -150,5 +154,10 @@ func (s *Snapshot) missesAbsent() uint64 {
 
 // all returns the durations of all loads, however they ended.
 func (l *Loads) all() histogram.Histogram {
-	return l.OK.data().Plus(l.Failed.data())
+	return l.OK.data().Plus(l.failed())
+}
+
+// failed returns the durations of the loads that brought nothing, time-outs too.
+func (l *Loads) failed() histogram.Histogram {
+	return l.Failed.data().Plus(l.TimedOut.data())
 }

@@ -5,6 +5,8 @@ import (
 	"context"
 	"io"
 	"time"
+
+	"github.com/pinwheel-cache/pinwheel/internal/histogram"
 )
 
 // Register makes a cache or a timing wheel known to package stats, which sets Register, until
@@ -45,6 +47,9 @@ type Cache[S any] struct {
 	// Snapshot returns what the cache has done, and false once the cache is gone.
 	Snapshot func() (s S, ok bool)
 
+	// Operation returns what a Snapshot has for the page, the metrics and the alerts only.
+	Operation func() Operation
+
 	// Settings are the options of the cache.
 	Settings Settings
 
@@ -59,6 +64,10 @@ type Cache[S any] struct {
 
 	// HotKeys returns the keys with the most gets, the hottest first.
 	HotKeys func() []HotKey
+
+	// FailingKeys returns the keys whose loads fail, those with the most failures in a row first;
+	// SlowKeys those whose loads take longest, or did in the last minute. At most ten each.
+	FailingKeys, SlowKeys func() []BadKey
 
 	// Purge removes a key, given as text, and returns how many entries it removed, 0 or
 	// 1. It returns an error if the text is no key.
@@ -103,14 +112,49 @@ type HotKey struct {
 	Share float64 // of recent gets, a lower bound; 0 to 1
 }
 
+// A BadKey is a key whose loads fail, or take long.
+type BadKey struct {
+	Hash    uint64        // errors have it too, as 16 hexadecimal digits
+	Key     string        // as text, if the cache has HotKeys; else "", as it may be a secret
+	Failed  int           // loads in a row that have failed
+	Since   time.Time     // when the first of them failed; when the slow load began
+	Err     error         // of the last failure
+	Took    time.Duration // by the last load so far
+	Running bool          // it has not ended
+}
+
+// An Operation is what operators want to know of a cache. Counters are cumulative since the cache was
+// made; gauges, marked as such, are the present state.
+type Operation struct {
+	NotFound uint64 // loads that found that there is no value: by Negative, NotFound or Gone
+
+	Failing int // gauge: keys whose last load has failed; at most 64 are known
+	InRow   int // gauge: most loads of one key that have failed in a row
+
+	Permits histogram.Histogram // waits of loads for a permit of MaxLoads, of those that had to wait
+	Waits   histogram.Histogram // waits of callers of the Takes for a result: for loads of their own, of others, or both
+	Refused uint64              // callers of the Takes that got an error, but for one that says that there is no value
+
+	Blocked    int                 // gauge: callers that wait, as too many calls of OnRemove are queued
+	StoreReads histogram.Histogram // of a near cache: reads of the store
+	Tuned      uint64              // changes of options at run time
+}
+
 // Settings are the options of a cache, except its limit, which is in the snapshot. A zero
 // field means that the option is not set.
 type Settings struct {
 	Expire, Idle time.Duration // default TTL; greatest time without a read
 	Jitter       float64       // fraction by which TTLs are spread
+	Refresh      float64       // share of its life after which a value is loaded anew
+	RefreshAfter time.Duration // age after which it is
+	Grace        time.Duration // how long a value stands in after its deadline
+	Patience     time.Duration // of a caller, for a load, before it does
+	Negative     bool          // errors may be kept
 	Timeout      time.Duration // of a load
 	MaxLoads     int           // loads at once
+	Workers      int           // calls of OnRemove at once; 0: there is no OnRemove
 	Policy       string        // eviction policy
+	Accept       []string      // causes of findings that are as intended
 }
 
 // A Failure is an error, and when it came.
