@@ -40,12 +40,13 @@ func (b inner[K, V]) FetchMany(ctx context.Context, keys []K) (map[K]V, map[K]er
 
 func (b inner[K, V]) Closed() bool { return b.cache.gate.closed.Load() }
 
-func (b inner[K, V]) Amend(amend func(*stats.Snapshot), failures func() (store, source *sources.Failure)) {
-	b.cache.owner.Store(&owner{amend, failures})
+func (b inner[K, V]) Amend(amend func(*stats.Snapshot), operate func(*sources.Operation), failures func() (store, source *sources.Failure)) {
+	b.cache.owner.Store(&owner{amend, operate, failures})
 }
 
 // An owner is a package that builds on the cache, as statistics see it.
 type owner struct {
 	amend    func(*stats.Snapshot)
+	operate  func(*sources.Operation)
 	failures func() (store, source *sources.Failure)
 }

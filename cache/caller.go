@@ -23,6 +23,9 @@ type caller struct {
 	inGrace    bool // there is such a value
 	found      bool // the cache had a value for it, so that it counts as a hit
 	waits      bool // for its own load too, which another goroutine runs
+	refused    bool // it waited last for a load that has failed, or took too long
+
+	came, ended int64 // when it began to wait and when it had a result, by the clock of the cache; 0: it need not wait
 
 	patience *time.Timer // goes off when its patience ends; nil before it waits for the first time
 }
@@ -49,6 +52,7 @@ func (l *load[K, V]) wait(who *caller, joined bool, giveUp <-chan time.Time) err
 	var err, cause error
 	switch who.Await(l.flight, l.done, giveUp) {
 	case flight.Landed:
+		who.refused = l.counted() != nil
 		return nil
 	case flight.Ended:
 		l.common.loads.abandoned.Add(1)
@@ -56,6 +60,10 @@ func (l *load[K, V]) wait(who *caller, joined bool, giveUp <-chan time.Time) err
 	case flight.Impatient:
 		err, cause = context.Canceled, errOutOfPatience
 	case flight.TimedOut:
+		who.refused = true
+		if l.flight.IsLate() { // and not only the caller
+			l.common.blame(l, l.common.loads.rules.Timeout(), ErrTimeout)
+		}
 		err, cause = context.DeadlineExceeded, l.tooLate()
 	}
 	if joined {

@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/pinwheel-cache/pinwheel/cache/internal/troubles"
 	"github.com/pinwheel-cache/pinwheel/internal/hash"
 	"github.com/pinwheel-cache/pinwheel/internal/histogram"
 	"github.com/pinwheel-cache/pinwheel/internal/runner"
@@ -37,6 +38,7 @@ type common[K comparable, V any] struct {
 
 	size      sizing[K, V]
 	loads     loading
+	inTrouble atomic.Pointer[troubles.Keys[K]]
 	observers observers[K, V]
 }
 

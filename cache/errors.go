@@ -3,7 +3,6 @@
 package cache
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -38,21 +37,32 @@ var ErrTimeout error = &timeoutError{}
 type timeoutError struct {
 	cache string
 	key   any
+	hash  uint64
 }
 
 func (e *timeoutError) Error() string {
 	if e.key == nil {
 		return "cache: the load took longer than Timeout"
 	}
-	return fmt.Sprintf("cache %q: the load of %.200s took longer than Timeout", e.cache, fmt.Sprint(e.key))
+	return fmt.Sprintf("cache %q: the load of %.200s (hash %016x) took longer than Timeout", e.cache, fmt.Sprint(e.key), e.hash)
 }
+
+// WithoutKey is Error for the page, as a key may be a secret.
+func (e *timeoutError) WithoutKey() string { return (&timeoutError{}).Error() }
 
 func (e *timeoutError) Is(target error) bool { return target == ErrTimeout }
 
 func (e *timeoutError) Unwrap() error { return context.DeadlineExceeded }
 
 // tooLate returns the error of a caller for whom a load takes too long.
-func (l *load[K, V]) tooLate() error { return &timeoutError{l.common.loads.cache, l.key} }
+func (l *load[K, V]) tooLate() error { return &timeoutError{l.common.loads.cache, l.key, l.hash} }
+
+// isTimeout reports whether an error is a time-out, of a context, a connection or a driver. It asks errors of
+// the user.
+func isTimeout(err error) bool {
+	var e interface{ Timeout() bool }
+	return errors.As(err, &e) && e.Timeout()
+}
 
 // ErrNotFound is the error of a load that brought no value and no other error: its function has said
 // Gone, or has left the key out of the values of several. Negative may keep it.
@@ -83,15 +93,6 @@ func (l *load[K, V]) failure() error {
 // isPause reports whether a kept error means that the load has failed. Package near keeps such errors
 // for a pause, as its database may be down.
 func isPause(err error) bool { return errors.As(err, new(interface{ KeptAsPause() })) }
-
-// failureOfAll returns the error by which l, or the batch whose first load it is, counts as failed, or nil.
-func (l *load[K, V]) failureOfAll() error {
-	err := l.counted()
-	for _, mate := range l.members() {
-		err = cmp.Or(err, mate.counted())
-	}
-	return err
-}
 
 // counted returns the error by which a load counts as failed, or nil.
 func (l *load[K, V]) counted() error {

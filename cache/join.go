@@ -67,6 +67,7 @@ func (c *Cache[K, V]) takeSlow(key K, seen sight, fetch func() (V, error)) (V, e
 	if l != nil {
 		c.run(l, func(_ context.Context, l *load[K, V]) { l.value, l.err = fetch() }, true)
 		value, err = l.value, l.err
+		who.refused, who.ended = l.counted() != nil, l.ended
 		c.common.reuse(l)
 	}
 	return c.orStandIn(key, &who, value, err)
@@ -94,6 +95,7 @@ func (c *Cache[K, V]) takeAs(key K, seen sight, who *caller, fetch fetcher[K, V]
 		if err = c.lead(who, l, fetch); err == nil {
 			l.tell(who)
 			value, err = l.value, l.err
+			who.refused, who.ended = l.counted() != nil, l.ended
 		}
 	}
 	return c.orStandIn(key, who, value, err)
@@ -125,14 +127,20 @@ func (c *Cache[K, V]) countUndecided(key K, who *caller) {
 	s.lock.RUnlockMiss(r)
 }
 
-// orStandIn returns the result of a Take or, if the load has failed, a value that stands in.
+// orStandIn returns the result of a Take or, if the load has failed, a value that stands in, and counts the
+// caller.
 func (c *Cache[K, V]) orStandIn(key K, who *caller, value V, err error) (V, error) {
+	if who.came > 0 && who.ended == 0 {
+		who.ended = c.common.time.clock.Now()
+	}
 	if err != nil && who.Ctx.Err() == nil && !(who.on != nil && who.on.answered) {
 		if value, ok := c.standIn(key, who); ok {
 			who.found = true
+			c.common.loads.served(who, nil)
 			return value, nil
 		}
 	}
+	c.common.loads.served(who, err)
 	return value, err
 }
 
@@ -153,9 +161,14 @@ func (c *Cache[K, V]) join(key K, who *caller, fetch fetcher[K, V], g *gatherer[
 			c.assign(&a, key, who, nil)
 		}
 		who.found, who.inGrace = a.found, a.inGrace
-		switch a.duty {
-		case useFound, refuse:
+		if a.duty == useFound || a.duty == refuse {
+			who.refused = a.duty == refuse || isPause(a.err)
 			return a.value, nil, a.err
+		}
+		if who.came == 0 {
+			who.came = who.now
+		}
+		switch a.duty {
 		case lead:
 			return value, a.load, nil
 		case leadBehind:

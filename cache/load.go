@@ -4,6 +4,7 @@
 package cache
 
 import (
+	"sync/atomic"
 	"time"
 
 	"github.com/pinwheel-cache/pinwheel/cache/internal/flight"
@@ -52,6 +53,7 @@ type load[K comparable, V any] struct {
 	retryIn time.Duration  // the pause after a renewal that failed, by RetryAfter; 0: the usual one
 	member  bool           // of a batch, and not its first load: it ends with the first
 	gathers bool           // it is the first of a batch that others may join until it runs: see gather.go
+	blamed  atomic.Bool    // its failure is among the troubles already
 	place[K, V]
 	Load[V] // what the fetch is told, and tells
 	result[V]
@@ -90,6 +92,8 @@ type result[V any] struct {
 	due      int64 // the word of due, if it was stored
 	absent   bool  // the function of a TakeMany has left the key out: other callers load it themselves
 	ofBatch  bool  // err is that of a whole batch, which says nothing about a single key
+	timedOut bool  // err is a time-out
+	ended    int64 // when the fetch ended, by the clock of the cache
 	weight   uint32
 	keepErr  time.Duration // how long Negative keeps err; 0: not at all
 	pause    bool          // err is kept, and yet means that the load has failed: see isPause

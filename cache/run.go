@@ -7,7 +7,6 @@ import (
 	"context"
 	"runtime"
 	"runtime/debug"
-	"time"
 
 	"github.com/pinwheel-cache/pinwheel/cache/internal/flight"
 	"github.com/pinwheel-cache/pinwheel/internal/runner"
@@ -59,7 +58,7 @@ func (c *Cache[K, V]) run(l *load[K, V], fetch func(context.Context, *load[K, V]
 	if err != nil {
 		rules.Release(l.flight)
 		l.fail(err)
-		l.how = returned
+		l.how, l.ended = returned, c.common.time.clock.Now()
 		c.concludeAll(l)
 		return
 	}
@@ -83,7 +82,8 @@ func (c *Cache[K, V]) finish(l *load[K, V], repanic bool) {
 		}
 		l.fail(err)
 	}
-	c.common.loads.count(time.Duration(c.common.time.clock.Now()-l.began), l.failureOfAll())
+	l.ended = c.common.time.clock.Now()
+	c.common.count(l)
 	c.concludeAll(l)
 	switch {
 	case l.how == returned:
@@ -115,4 +115,5 @@ func (c *Cache[K, V]) returned(l *load[K, V]) {
 		l.keepErr = c.common.loads.keepFor(l.err)
 		l.pause = l.keepErr > 0 && isPause(l.err) // asked here, as err is of the user, and no lock is held
 	}
+	l.timedOut = l.err != nil && isTimeout(l.err) // likewise
 }

@@ -3,6 +3,7 @@
 package cache
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -113,11 +114,23 @@ func (c *Cache[K, V]) register(o Options[K, V]) {
 	w := weak.Make(c)
 	source := sourceOf(w)
 	source.Name = o.Name
-	source.Settings = sources.Settings{
-		Expire: o.Expire, Idle: o.Idle, Jitter: o.Jitter, Timeout: o.Timeout, MaxLoads: o.MaxLoads, Policy: o.Policy.String(),
-	}
+	source.Settings = settingsOf(o)
 	c.common.loads.cache, c.unregister = sources.Register(source)
 	runtime.AddCleanup(c, func(unregister func()) { unregister() }, c.unregister)
+}
+
+func settingsOf[K comparable, V any](o Options[K, V]) sources.Settings {
+	s := sources.Settings{
+		Expire: o.Expire, Idle: o.Idle, Jitter: o.Jitter, Refresh: o.Refresh, RefreshAfter: o.RefreshAfter, Grace: o.Grace, Patience: o.Patience,
+		Negative: o.Negative != nil, Timeout: o.Timeout, MaxLoads: o.MaxLoads,
+	}
+	if o.OnRemove != nil {
+		s.Workers = cmp.Or(o.Workers, runtime.GOMAXPROCS(0))
+	}
+	if o.Limit > 0 || o.MaxWeight > 0 || o.Elastic {
+		s.Policy = o.Policy.String()
+	}
+	return s
 }
 
 // errGone is returned for a cache that was garbage-collected meanwhile.
@@ -143,6 +156,18 @@ func sourceOf[K comparable, V any](w weak.Pointer[Cache[K, V]]) (source sources.
 			c.Clear()
 		})
 		return removed
+	}
+	source.Operation = func() (o sources.Operation) {
+		use(func(c *Cache[K, V]) { o = c.operation() })
+		return o
+	}
+	source.FailingKeys = func() (keys []sources.BadKey) {
+		use(func(c *Cache[K, V]) { keys = c.failingKeys() })
+		return keys
+	}
+	source.SlowKeys = func() (keys []sources.BadKey) {
+		use(func(c *Cache[K, V]) { keys = c.slowKeys() })
+		return keys
 	}
 	source.LastError = func() (at time.Time, err error) {
 		use(func(c *Cache[K, V]) {

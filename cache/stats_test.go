@@ -86,7 +86,7 @@ func TestStatsOfACallbackThatHangs(t *testing.T) {
 // TestAmend checks that what Amend adds is in Stats and in package stats.
 func TestAmend(t *testing.T) {
 	c := cache.Must(cache.Options[int, int]{Name: "amended"})
-	cache.For(c).Amend(func(s *stats.Snapshot) { s.Misses += 10; s.Near.Changes = 3 }, nil)
+	cache.For(c).Amend(func(s *stats.Snapshot) { s.Misses += 10; s.Near.Changes = 3 }, nil, nil)
 	defer c.Close(context.Background())
 	c.Get(1)
 	all := stats.Caches()

@@ -56,6 +56,8 @@ var errUnasked = errors.New("the last calls failed, and the next probe has not s
 func (c *Cache[K, V]) askToRead(ctx context.Context, texts []string, f func(context.Context) error) error {
 	b := c.servers.breaker(texts[0])
 	if b.failures.Load() < maxFailures || c.local.open.Err() != nil { // a closed cache has no probes
+		began := time.Now()
+		defer func() { c.local.counts.storeReads.Observe(time.Since(began)) }()
 		return c.ask(ctx, texts[0], f)
 	}
 	c.counts.unasked.Add(1)

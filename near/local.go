@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/pinwheel-cache/pinwheel/cache"
+	"github.com/pinwheel-cache/pinwheel/internal/sources"
 	"github.com/pinwheel-cache/pinwheel/stats"
 )
 
@@ -109,7 +110,7 @@ func newLocal[K comparable, V any](source Source, o LocalOptions[K, V], serveOn 
 		if o.Amend != nil {
 			o.Amend(s)
 		}
-	}, l.failures.last)
+	}, func(o *sources.Operation) { o.StoreReads = l.counts.storeReads.Histogram() }, l.failures.last)
 	if serveOn > 0 {
 		l.spare = cache.Must(cache.Options[K, V]{}) // without Weigh and ExpireBy: forgetAll stores under link.mu
 	}

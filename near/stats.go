@@ -4,6 +4,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/pinwheel-cache/pinwheel/internal/histogram"
 	"github.com/pinwheel-cache/pinwheel/stats"
 )
 
@@ -36,6 +37,8 @@ func (c *counts) addTo(s *stats.Snapshot) {
 // localCounts are what a Local adds to the statistics.
 type localCounts struct {
 	changes, forgottenAll, reconnects, unserved atomic.Uint64
+
+	storeReads histogram.DurationRecorder // of a Cache
 }
 
 func (l *Local[K, V]) addTo(s *stats.Snapshot) {

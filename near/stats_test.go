@@ -3,7 +3,9 @@ package near_test
 import (
 	"context"
 	"errors"
+	"net/http/httptest"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -37,6 +39,11 @@ func TestStatsAreShown(t *testing.T) {
 			if s.Near != want || s.Hits != 1 || s.Misses != 1 {
 				t.Errorf("%d hits, %d misses, %+v", s.Hits, s.Misses, s.Near)
 			}
+		}
+		w := httptest.NewRecorder()
+		stats.Handler().ServeHTTP(w, httptest.NewRequest("GET", "/metrics?all=1&cache=shown", nil))
+		if reads := `cache_near_store_read_seconds_count{cache="shown"} 1` + "\n"; !strings.Contains(w.Body.String(), reads) {
+			t.Errorf("want %q in %s", reads, w.Body)
 		}
 	})
 }

@@ -137,6 +137,9 @@ func TestAllOfASnapshot(t *testing.T) {
 func fields(v reflect.Value, path string, visit func(path string, field reflect.Value)) {
 	for i := range v.NumField() {
 		f, path := v.Field(i), path+"."+v.Type().Field(i).Name
+		if !f.CanSet() { // for operators only
+			f = reflect.NewAt(f.Type(), f.Addr().UnsafePointer()).Elem()
+		}
 		if f.Kind() == reflect.Struct && f.Type().Field(0).IsExported() {
 			fields(f, path, visit)
 		} else {

@@ -72,6 +72,7 @@ func TestPointsHaveEveryNumber(t *testing.T) {
 			got    any
 			want   map[string]any
 		}{
+			{"window", windows["10s"], want.Caches[0]},
 			{"window", windows["1m"], want.Caches[0]},
 			{"window", windows["5m"], want.Caches[0]},
 			{"cachePoint", d.Caches[0]["history"].([]any)[0], want.Caches[0]},
@@ -98,7 +99,7 @@ func checkSince(t *testing.T, object string, got, want map[string]any, more stat
 		case n.Source != "":
 			fields[n.Path] = want[n.Source]
 		case n.Path == "loads":
-			fields[n.Path] = float64(more.Loads.OK.Count() + more.Loads.Failed.Count())
+			fields[n.Path] = float64(more.Loads.OK.Count() + more.Loads.Failed.Count() + more.Loads.TimedOut.Count())
 		case fields[n.Path] == nil:
 			t.Errorf("%s.%s is computed in a way that this test does not know", object, n.Path)
 		}

@@ -43,6 +43,8 @@ type jsonCache struct {
 	Since         time.Time    `json:"since"`
 	WhatIf        *jsonWhatIf  `json:"what_if"`
 	HotKeys       []jsonHotKey `json:"hot_keys"`
+	FailingKeys   []jsonBadKey `json:"failing_keys"`
+	SlowKeys      []jsonBadKey `json:"slow_keys"`
 	Settings      jsonSettings `json:"settings"`
 	LastLoadError *jsonFailure `json:"last_load_error"`
 	StoreFailed   *jsonFailure `json:"last_store_error"`

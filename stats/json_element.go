@@ -73,6 +73,8 @@ func makeCache(e *element[Snapshot], l *look[Snapshot], points int, withErrors b
 		Since:         l.since.UTC(),
 		WhatIf:        newJSONWhatIf(underLimit(l, 5*time.Minute)),
 		HotKeys:       newJSONHotKeys(l.cache),
+		FailingKeys:   newJSONBadKeys(l.cache.FailingKeys, withErrors),
+		SlowKeys:      newJSONBadKeys(l.cache.SlowKeys, withErrors),
 		Settings:      newJSONSettings(l.cache.Settings),
 		LastLoadError: newJSONFailure(lastLoadError(l.cache), withErrors),
 		StoreFailed:   newJSONFailure(store, withErrors),
@@ -84,7 +86,9 @@ func makeCache(e *element[Snapshot], l *look[Snapshot], points int, withErrors b
 	if err != nil {
 		return err
 	}
-	e.buf = append(e.buf, `,"windows":{"1m":`...)
+	e.buf = append(e.buf, `,"windows":{"10s":`...)
+	addWindow(e, l.window(2*interval))
+	e.buf = append(e.buf, `,"1m":`...)
 	addWindow(e, l.window(time.Minute))
 	e.buf = append(e.buf, `,"5m":`...)
 	addWindow(e, l.window(5*time.Minute))

@@ -151,10 +151,11 @@ func TestComputedNumbers(t *testing.T) {
 	if age, _ := d.Caches[1]["evicted_age"].(map[string]any); age["count"] != 1.0 { // one evicted value is enough
 		t.Errorf("evicted_age is %v, want that of one", age)
 	}
-	loads := histogram.Histogram(s.Loads.OK).Plus(histogram.Histogram(s.Loads.Failed))
+	loads := histogram.Histogram(s.Loads.OK).Plus(histogram.Histogram(s.Loads.Failed)).Plus(histogram.Histogram(s.Loads.TimedOut))
 	got := flat(d.Caches[0], "", map[string]any{})
 	for path, want := range map[string]any{
 		"hit_ratio":                   s.HitRatio(),
+		"loads.failed":                float64(s.Loads.Failed.Count() + s.Loads.TimedOut.Count()),
 		"loads.mean_seconds":          loads.Mean().Seconds(),
 		"loads.p50_seconds":           loads.Quantile(0.5).Seconds(),
 		"loads.p99_seconds":           loads.Quantile(0.99).Seconds(),
@@ -195,7 +196,8 @@ func TestJSONShowsExtras(t *testing.T) {
 		return func() []sources.HotKey { return keys }
 	}
 	r.Add(sources.Cache[stats.Snapshot]{Name: "all", Snapshot: always(stats.Snapshot{}),
-		Settings: sources.Settings{Expire: time.Minute, Idle: time.Second, Jitter: 0.25, Timeout: 1500 * time.Millisecond, MaxLoads: 7, Policy: "lru"},
+		Settings: sources.Settings{Expire: time.Minute, Idle: time.Second, Jitter: 0.25, Refresh: 0.5, RefreshAfter: 2 * time.Second, Grace: 3 * time.Second,
+			Patience: 4 * time.Second, Negative: true, Timeout: 1500 * time.Millisecond, MaxLoads: 7, Workers: 8, Policy: "lru"},
 		Purge:    func(string) (int, error) { return 0, nil },
 		HotKeys:  hot(sources.HotKey{Key: "</script>\"\xff", Share: 0.5}, sources.HotKey{Share: 0.25}, sources.HotKey{Key: "nan", Share: math.NaN()}, sources.HotKey{Key: "inf", Share: math.Inf(1)}),
 	})
@@ -220,7 +222,8 @@ func TestJSONShowsExtras(t *testing.T) {
 			t.Errorf("%v: hot_keys %#v and purgeable %v, want %#v and %v", c["name"], c["hot_keys"], c["purgeable"], want.hot, want.purgeable)
 		}
 	}
-	settings := map[string]any{"expire_seconds": 60.0, "idle_seconds": 1.0, "jitter": 0.25, "timeout_seconds": 1.5, "max_loads": 7.0, "policy": "lru"}
+	settings := map[string]any{"expire_seconds": 60.0, "idle_seconds": 1.0, "jitter": 0.25, "refresh": 0.5, "refresh_after_seconds": 2.0, "grace_seconds": 3.0,
+		"patience_seconds": 4.0, "negative": true, "workers": 8.0, "timeout_seconds": 1.5, "max_loads": 7.0, "policy": "lru"}
 	if got := d.Caches[0]["settings"]; !reflect.DeepEqual(got, settings) {
 		t.Errorf("settings are %v, want %v", got, settings)
 	}

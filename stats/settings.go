@@ -1,6 +1,7 @@
 package stats
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"time"
@@ -12,13 +13,22 @@ type jsonSettings struct {
 	Expire   float64 `json:"expire_seconds"`
 	Idle     float64 `json:"idle_seconds"`
 	Jitter   float64 `json:"jitter"`
+	Refresh  float64 `json:"refresh"`
+	After    float64 `json:"refresh_after_seconds"`
+	Grace    float64 `json:"grace_seconds"`
+	Patience float64 `json:"patience_seconds"`
+	Negative bool    `json:"negative"`
 	Timeout  float64 `json:"timeout_seconds"`
 	MaxLoads int     `json:"max_loads"`
+	Workers  int     `json:"workers"`
 	Policy   string  `json:"policy"`
 }
 
 func newJSONSettings(s sources.Settings) jsonSettings {
-	return jsonSettings{s.Expire.Seconds(), s.Idle.Seconds(), s.Jitter, s.Timeout.Seconds(), s.MaxLoads, s.Policy}
+	return jsonSettings{
+		s.Expire.Seconds(), s.Idle.Seconds(), s.Jitter, s.Refresh, s.RefreshAfter.Seconds(), s.Grace.Seconds(), s.Patience.Seconds(),
+		s.Negative, s.Timeout.Seconds(), s.MaxLoads, s.Workers, s.Policy,
+	}
 }
 
 type jsonWheelSettings struct {
@@ -41,7 +51,7 @@ type jsonFailure struct {
 
 // WithErrors makes the handler show the texts of the last errors of each cache: of a load, and of
 // the store and source of a near cache. Without it they have their types only, as they may have keys,
-// addresses and passwords in them.
+// addresses and passwords in them; but those of Timeout and of contexts always have a text.
 func WithErrors() HandlerOption {
 	return func(h *handler) { h.errors = true }
 }
@@ -51,11 +61,52 @@ func newJSONFailure(f *sources.Failure, withText bool) *jsonFailure {
 	if f == nil {
 		return nil
 	}
-	shown := &jsonFailure{Time: f.Time.UTC(), Type: shorten(typeOf(f.Err))}
-	if withText {
-		shown.Text = shorten(fmt.Sprint(f.Err)) // Sprint recovers a panic of Error
+	return &jsonFailure{Time: f.Time.UTC(), Type: shorten(typeOf(f.Err)), Text: textOf(f.Err, withText)}
+}
+
+// textOf returns the text of an error, or what may be shown to everybody: that of the end of a context, or of
+// Timeout, which have no secrets.
+func textOf(err error, all bool) string {
+	var known interface{ WithoutKey() string }
+	switch {
+	case all:
+		return shorten(fmt.Sprint(err)) // Sprint recovers a panic of Error
+	case errors.As(err, &known):
+		return known.WithoutKey()
+	case errors.Is(err, context.DeadlineExceeded):
+		return context.DeadlineExceeded.Error()
+	case errors.Is(err, context.Canceled):
+		return context.Canceled.Error()
 	}
-	return shown
+	return ""
+}
+
+// A jsonBadKey is a key whose loads fail or take long.
+type jsonBadKey struct {
+	Hash    string    `json:"hash"`
+	Key     string    `json:"key"`
+	Failed  int       `json:"failed"`
+	Since   time.Time `json:"since"`
+	Type    string    `json:"type"`
+	Text    string    `json:"text"`
+	Took    float64   `json:"took_seconds"`
+	Running bool      `json:"running"`
+}
+
+// newJSONBadKeys returns nil if the cache does not know.
+func newJSONBadKeys(of func() []sources.BadKey, withText bool) []jsonBadKey {
+	if of == nil {
+		return nil
+	}
+	keys := make([]jsonBadKey, 0) // never nil
+	for _, k := range of() {
+		bad := jsonBadKey{fmt.Sprintf("%016x", k.Hash), shorten(k.Key), k.Failed, k.Since.UTC(), "", "", k.Took.Seconds(), k.Running}
+		if k.Err != nil {
+			bad.Type, bad.Text = shorten(typeOf(k.Err)), textOf(k.Err, withText)
+		}
+		keys = append(keys, bad)
+	}
+	return keys
 }
 
 // lastLoadError returns nil if no load has failed.

@@ -85,8 +85,8 @@ func run(ctx context.Context, addr string, find func(context.Context, string) (u
 		if n++; n%500 == 0 {
 			now := users.Stats()
 			did := now.Minus(before)
-			fmt.Printf("%d requests, hit ratio %.1f %%, %d entries, %d hits in grace, %d failed loads\n",
-				did.Gets(), 100*did.HitRatio(), did.Entries, did.HitsInGrace, did.Loads.Failed.Count())
+			fmt.Printf("%d requests, hit ratio %.1f %%, %d entries, %d hits in grace, %d loads timed out\n",
+				did.Gets(), 100*did.HitRatio(), did.Entries, did.HitsInGrace, did.Loads.TimedOut.Count())
 			before = now
 		}
 	}

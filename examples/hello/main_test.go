@@ -53,7 +53,7 @@ func TestHello(t *testing.T) {
 // Catches: a database that -outage leaves alone.
 func TestOutage(t *testing.T) {
 	p := start(t, "-addr", "127.0.0.1:0", "-outage", "1s")
-	for strings.Contains(p.line(t, " requests, hit ratio "), " 0 failed loads") {
+	for strings.Contains(p.line(t, " requests, hit ratio "), " 0 loads timed out") {
 	}
 }
 

@@ -28,7 +28,8 @@ type Cache[K comparable, V, L any] interface {
 
 	// Amend makes amend change each Snapshot of the cache before Stats or package stats return it, to add
 	// counts of its own. It is called outside all locks, by several goroutines at once, and must not ask
-	// for statistics. failures says why the store failed last, and why the source lost its connection.
-	// Call Amend once, before the cache is used. Either may be nil.
-	Amend(amend func(*stats.Snapshot), failures func() (store, source *sources.Failure))
+	// for statistics. operate adds likewise to what operators see.
+	// failures says why the store failed last, and why the source lost its connection.
+	// Call Amend once, before the cache is used. Each may be nil.
+	Amend(amend func(*stats.Snapshot), operate func(*sources.Operation), failures func() (store, source *sources.Failure))
 }

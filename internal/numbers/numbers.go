@@ -30,7 +30,11 @@ func fill(v reflect.Value, n uint64) uint64 {
 		v.Set(reflect.ValueOf(durations(int(n % 64))).Convert(v.Type()))
 	case v.Kind() == reflect.Struct:
 		for i := range v.NumField() {
-			n = fill(v.Field(i), n)
+			f := v.Field(i)
+			if !f.CanSet() {
+				f = reflect.NewAt(f.Type(), f.Addr().UnsafePointer()).Elem()
+			}
+			n = fill(f, n)
 		}
 	case v.Kind() == reflect.Bool:
 		v.SetBool(true)

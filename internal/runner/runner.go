@@ -94,6 +94,8 @@ type Runner[T any] struct {
 	running map[uint64]running[T]
 	unused  []*queue[T] // empty chains to reuse, at most limit
 
+	waiters atomic.Int64 // calls of Wait that wait
+
 	room chan struct{} // closed and set to nil when queued falls to backlog; nil if no Wait waits
 	idle chan struct{} // closed and set to nil when the last worker leaves; nil if no Drain waits
 }
@@ -190,8 +192,13 @@ func (r *Runner[T]) waitForRoom(ctx context.Context) error {
 	}
 	room := r.room
 	r.mu.Unlock()
+	r.waiters.Add(1)
+	defer r.waiters.Add(-1)
 	return wait(ctx, room)
 }
+
+// Waiters returns how many calls of Wait wait.
+func (r *Runner[T]) Waiters() int { return int(r.waiters.Load()) }
 
 // Drain waits until the runner is idle: all items, also those that callbacks push, have
 // been called, and no worker is left. If ctx ends first, Drain returns its cause, and the

@@ -21,7 +21,7 @@ var parts = map[string]string{
 	"fences":  "fence pending",
 	"tally":   "tally",
 	"place":   "load pending join filters conclude",
-	"result":  "load fetcher run errors conclude join",
+	"result":  "load fetcher run errors conclude join troubles",
 }
 
 // foreign are the fields that other files use all the same. There may be fewer, and no more.
@@ -32,6 +32,7 @@ var foreign = map[string]string{
 	"pending.fences": "compute: the fence of a Compute is put up and taken down there",
 	"fences.spare":   "compute: likewise",
 	"place.done":     "caller close: they wait for it",
+	"place.unshared": "troubles: its key may not be equal to itself",
 	"place.renewal":  "fetcher renewal restore: begun as one, and treated as one",
 	"result.value":   "filters takemany: what waited reads the result",
 	"result.err":     "takemany: likewise",

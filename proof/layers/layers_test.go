@@ -23,7 +23,7 @@ var layers = []struct {
 	files string
 }{
 	{"API", "options check event cache inline get set del expire delfunc touch compute take terms takemany fetch base walk coldwalk save savefile restore stats hotkeys record limit elastic negative close"},
-	{"loads", "errors look join gather run conclude caller fetcher renewal filters"},
+	{"loads", "errors look join gather run conclude caller fetcher renewal filters troubles"},
 	{"machine", "shard arrays slots lives earlier turn tally pending sizing store removal budget room evict expiry due timing driver table common fence load loading kepterrors watch"},
 	{"leaf", "goroutine"},
 }

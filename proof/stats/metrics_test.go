@@ -13,6 +13,8 @@ import (
 	"github.com/prometheus/common/expfmt"
 	"github.com/prometheus/common/model"
 
+	"github.com/pinwheel-cache/pinwheel/internal/numbers"
+	"github.com/pinwheel-cache/pinwheel/internal/sources"
 	"github.com/pinwheel-cache/pinwheel/stats"
 )
 
@@ -109,8 +111,14 @@ func addNear(want map[string]float64, n stats.Near) {
 }
 
 // wantSeries returns exactly the series that the exposition must have for s.
-func wantSeries(s stats.Snapshot) map[string]float64 {
+func wantSeries(s stats.Snapshot, o sources.Operation) map[string]float64 {
 	want := map[string]float64{
+		"cache_loads_not_found_total":          float64(o.NotFound),
+		"cache_keys_failing":                   float64(o.Failing),
+		"cache_load_failures_in_row":           float64(o.InRow),
+		"cache_waits_refused_total":            float64(o.Refused),
+		"cache_callbacks_blocked":              float64(o.Blocked),
+		"cache_tuned_total":                    float64(o.Tuned),
 		"cache_gets_total result=hit":          float64(s.Hits),
 		"cache_gets_total result=miss":         float64(s.Misses),
 		"cache_misses_total reason=absent":     float64(s.Misses - s.MissesExpired - s.MissesEvicted),
@@ -165,7 +173,13 @@ func wantSeries(s stats.Snapshot) map[string]float64 {
 	addHistogram(want, "cache_evicted_age_seconds", s.EvictedAge)
 	addHistogram(want, "cache_loads_seconds result=success", s.Loads.OK)
 	addHistogram(want, "cache_loads_seconds result=failure", s.Loads.Failed)
+	addHistogram(want, "cache_loads_seconds result=timeout", s.Loads.TimedOut)
 	addHistogram(want, "cache_expiry_lateness_seconds", s.Expiry.Lateness)
+	addHistogram(want, "cache_load_permit_wait_seconds", stats.Histogram(o.Permits))
+	addHistogram(want, "cache_wait_seconds", stats.Histogram(o.Waits))
+	if s.Near.MaxLag > 0 {
+		addHistogram(want, "cache_near_store_read_seconds", stats.Histogram(o.StoreReads))
+	}
 	return want
 }
 
@@ -233,8 +247,11 @@ func checkCreated(t *testing.T, got map[string]float64) {
 
 func TestMetricsShowEveryNumber(t *testing.T) {
 	caches, wheels := map[string]stats.Snapshot{}, map[string]stats.WheelSnapshot{}
+	operations := map[string]sources.Operation{}
 	add := func(name string, s stats.Snapshot, w stats.WheelSnapshot) {
-		caches[registerCache(t, name, always(s))] = s
+		o := numbers.Distinct[sources.Operation](uint64(len(caches)))
+		unique := register(t, sources.Cache[stats.Snapshot]{Name: name, Snapshot: always(s), Operation: func() sources.Operation { return o }})
+		caches[unique], operations[unique] = s, o
 		wheels[registerWheel(t, name, always(w))] = w
 	}
 	add("unused", stats.Snapshot{}, stats.WheelSnapshot{})
@@ -256,7 +273,7 @@ func TestMetricsShowEveryNumber(t *testing.T) {
 		t.Run("cache "+name, func(t *testing.T) {
 			got := series(families, "cache", name)
 			checkCreated(t, got)
-			checkSeries(t, got, wantSeries(s))
+			checkSeries(t, got, wantSeries(s, operations[name]))
 		})
 	}
 	for name, w := range wheels {

@@ -26,6 +26,7 @@ type Flight struct {
 	owner      *Rules          // of the cache
 	background bool            // the load goes on when no caller waits
 	over       atomic.Bool     // the fetch has ended
+	counted    atomic.Bool     // the load is counted, or has timed out
 
 	mu      sync.Mutex
 	done    chan struct{}   // closed when the context ends; nil while nobody waits for that
@@ -47,6 +48,9 @@ func (f *Flight) Start(who *Caller) {
 		f.limit = time.Now().Add(timeout)
 		f.timer = time.AfterFunc(timeout, func() {
 			f.End(context.DeadlineExceeded, f.owner.tooLate)
+			if f.Claim() {
+				f.owner.observer.TimedOut(timeout)
+			}
 			close(f.late)
 		})
 	}
@@ -63,6 +67,10 @@ func (f *Flight) InBackground() bool { return f.background }
 
 // Over reports whether the fetch has ended.
 func (f *Flight) Over() bool { return f.over.Load() }
+
+// Claim returns true to the first who asks: it is to count the load, which happens once, though a fetch
+// may end long after its time-out.
+func (f *Flight) Claim() bool { return f.counted.CompareAndSwap(false, true) }
 
 // Awaited reports whether a caller waits for the load.
 func (f *Flight) Awaited() bool {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -11,9 +12,24 @@ import (
 
 var errTooLate, errWhy = errors.New("too late"), errors.New("why")
 
+// An observed has what an Observer was told.
+type observed struct {
+	mu                  sync.Mutex
+	timedOut, permitted []time.Duration
+}
+
+func (o *observed) TimedOut(after time.Duration) { o.note(&o.timedOut, after) }
+func (o *observed) Queued(wait time.Duration)    { o.note(&o.permitted, wait) }
+
+func (o *observed) note(all *[]time.Duration, d time.Duration) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	*all = append(*all, d)
+}
+
 func newRules(most int, timeout time.Duration) *Rules {
 	r := new(Rules)
-	r.Init(most, timeout, errTooLate)
+	r.Init(most, timeout, errTooLate, new(observed))
 	return r
 }
 

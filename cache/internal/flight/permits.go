@@ -22,12 +22,14 @@ type Rules struct {
 	tooLate error               // the cause with which a flight ends at timeout
 	free    *semaphore.Weighted // permits; nil if loads are not limited
 	waiting atomic.Int64        // loads that wait for a permit
+
+	observer Observer
 }
 
 // Init sets the rules: at most most loads at once, any number if that is 0, each for at most timeout,
 // for ever if that is 0. Then its flight ends with the cause tooLate.
-func (r *Rules) Init(most int, timeout time.Duration, tooLate error) {
-	r.timeout, r.tooLate = timeout, tooLate
+func (r *Rules) Init(most int, timeout time.Duration, tooLate error, observer Observer) {
+	r.timeout, r.tooLate, r.observer = timeout, tooLate, observer
 	if most > 0 {
 		r.free = semaphore.NewWeighted(int64(most))
 	}
@@ -43,6 +45,9 @@ func (r *Rules) CallerOf(ctx context.Context) Caller {
 
 // Background returns the caller of a load for which nobody waits: only the values of ctx count.
 func (r *Rules) Background(ctx context.Context) Caller { return Caller{Ctx: ctx, rules: r} }
+
+// Timeout returns how long a load may take; 0: for ever.
+func (r *Rules) Timeout() time.Duration { return r.timeout }
 
 // Limited reports whether loads need a permit.
 func (r *Rules) Limited() bool { return r.free != nil }
@@ -68,9 +73,11 @@ func (r *Rules) Acquire(f *Flight) error {
 	if !f.awaitPermit(cancel) {
 		return nil
 	}
+	began := time.Now()
 	r.waiting.Add(1)
 	err := r.free.Acquire(ctx, 1)
 	r.waiting.Add(-1)
+	r.observer.Queued(time.Since(began))
 	switch {
 	case err == nil:
 		r.giveBack(f.hold(newPermit()))

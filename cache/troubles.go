@@ -1,0 +1,115 @@
+// This file counts loads that have ended, and tells operators which keys fail or take long.
+
+package cache
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"time"
+
+	"github.com/pinwheel-cache/pinwheel/cache/internal/keytext"
+	"github.com/pinwheel-cache/pinwheel/cache/internal/troubles"
+	"github.com/pinwheel-cache/pinwheel/internal/sources"
+)
+
+// count counts a load that has ended, and each key of its batch. No lock may be held.
+func (c *common[K, V]) count(l *load[K, V]) {
+	late := !l.flight.Claim() // it was counted at the end of Timeout
+	failed := c.countKey(l, l.ended, late)
+	for _, mate := range l.members() {
+		failed = cmp.Or(failed, c.countKey(mate, l.ended, late))
+	}
+	switch took := time.Duration(l.ended - l.began); {
+	case late:
+	case failed == nil:
+		c.loads.count(took, nil, false)
+	default:
+		c.loads.count(took, failed.err, failed.timedOut)
+	}
+}
+
+// countKey counts a load that ended then for its key alone, and returns it if it has failed, else nil. One that
+// is late has failed its callers, whatever it brings.
+func (c *common[K, V]) countKey(l *load[K, V], ended int64, late bool) (failed *load[K, V]) {
+	err, took := l.counted(), time.Duration(ended-l.began)
+	if err == nil && l.err != nil {
+		c.loads.made().notFound.Add(1)
+	}
+	switch {
+	case late:
+		c.blame(l, took, cmp.Or(err, ErrTimeout))
+	case err == nil && !l.unshared:
+		c.troubles().Succeeded(l.key, l.hash, took)
+	case l.flight.Err() != context.Canceled: // callers that have left say nothing about the key
+		c.blame(l, took, err)
+	}
+	if err == nil {
+		return nil
+	}
+	return l
+}
+
+// blame notes once that a load has failed, or is late. It may still run.
+func (c *common[K, V]) blame(l *load[K, V], took time.Duration, err error) {
+	if !l.unshared && !l.blamed.Swap(true) {
+		c.troubles().Failed(l.key, l.hash, took, err)
+	}
+}
+
+// troubles returns the keys in trouble, for which there is memory from the first load on.
+func (c *common[K, V]) troubles() *troubles.Keys[K] {
+	if c.inTrouble.Load() == nil {
+		c.inTrouble.CompareAndSwap(nil, new(troubles.Keys[K]))
+	}
+	return c.inTrouble.Load()
+}
+
+// operation returns what operators want to know of the cache.
+func (c *Cache[K, V]) operation() sources.Operation {
+	o := c.common.loads.operation()
+	o.Failing, o.InRow = c.common.troubles().Failures()
+	if r := c.common.observers.runner; r != nil {
+		o.Blocked = r.Waiters()
+	}
+	if by := c.owner.Load(); by != nil && by.operate != nil {
+		by.operate(&o)
+	}
+	return o
+}
+
+// mostKeys is how many keys in trouble are shown.
+const mostKeys = 10
+
+// failingKeys returns the keys whose loads fail, as [sources.Cache] wants them.
+func (c *Cache[K, V]) failingKeys() []sources.BadKey {
+	return c.asText(c.common.troubles().Failing(mostKeys))
+}
+
+// slowKeys returns the keys whose loads run or were slow, the slowest first.
+func (c *Cache[K, V]) slowKeys() []sources.BadKey {
+	all, now := c.common.troubles().Slow(mostKeys), c.common.time.clock.Now()
+	for s := range c.common.all() {
+		r := s.lock.RLock()
+		for l := range s.pending.all() {
+			took := time.Duration(now - l.began)
+			all = append(all, troubles.Key[K]{Key: l.key, BadKey: sources.BadKey{Hash: l.hash, Took: took, Since: time.Now().Add(-took), Running: true}})
+		}
+		s.lock.RUnlock(r)
+	}
+	slices.SortFunc(all, func(a, b troubles.Key[K]) int { return cmp.Compare(b.Took, a.Took) })
+	return c.asText(all)
+}
+
+// asText returns the first keys, as text if the cache shows its keys.
+func (c *Cache[K, V]) asText(keys []troubles.Key[K]) []sources.BadKey {
+	w := c.common.watch.Load()
+	bad := make([]sources.BadKey, 0, mostKeys)
+	for _, k := range keys[:min(len(keys), mostKeys)] {
+		if w != nil && w.hot != nil {
+			k.BadKey.Key = keytext.Of(k.Key)
+		}
+		bad = append(bad, k.BadKey)
+	}
+	return bad
+}
