@@ -20,8 +20,8 @@ import (
 //
 // When somebody has opened the page or asked for stats.json, a timer takes a snapshot of every
 // cache and timing wheel each five seconds from then on, so that the page can show the last five
-// minutes. That takes some microseconds, and up to 140 KB of memory, for each, but at most 32 MB for
-// all caches and as much for all wheels: of more than 230 caches it shows less time.
+// minutes. That takes some microseconds, and up to 140 KB of memory, for each, but at most 48 MB for
+// all caches and as much for all wheels: of more than 300 caches it shows less time.
 func Handler(options ...HandlerOption) http.Handler {
 	return newHandler(&process, options...)
 }

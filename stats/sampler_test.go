@@ -166,8 +166,8 @@ func TestMemoryOfHistories(t *testing.T) {
 		lasts                time.Duration
 	}{
 		{100, 61, 100 * 142_000, 6 * time.Minute},
-		{2000, 6, 32 << 20, 90 * time.Second},
-		{20_000, 1, 32 << 20, 30 * time.Second},
+		{2000, 6, 48 << 20, 90 * time.Second},
+		{20_000, 1, 48 << 20, 30 * time.Second},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			var r stats.Registry
