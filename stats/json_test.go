@@ -198,8 +198,8 @@ func TestJSONShowsExtras(t *testing.T) {
 	r.Add(sources.Cache[stats.Snapshot]{Name: "all", Snapshot: always(stats.Snapshot{}),
 		Settings: sources.Settings{Expire: time.Minute, Idle: time.Second, Jitter: 0.25, Refresh: 0.5, RefreshAfter: 2 * time.Second, Grace: 3 * time.Second,
 			Patience: 4 * time.Second, Negative: true, Timeout: 1500 * time.Millisecond, MaxLoads: 7, Workers: 8, Policy: "lru"},
-		Purge:    func(string) (int, error) { return 0, nil },
-		HotKeys:  hot(sources.HotKey{Key: "</script>\"\xff", Share: 0.5}, sources.HotKey{Share: 0.25}, sources.HotKey{Key: "nan", Share: math.NaN()}, sources.HotKey{Key: "inf", Share: math.Inf(1)}),
+		Purge:   func(string) (int, error) { return 0, nil },
+		HotKeys: hot(sources.HotKey{Key: "</script>\"\xff", Share: 0.5}, sources.HotKey{Share: 0.25}, sources.HotKey{Key: "nan", Share: math.NaN()}, sources.HotKey{Key: "inf", Share: math.Inf(1)}),
 	})
 	r.Add(sources.Cache[stats.Snapshot]{Name: "none yet", Snapshot: always(stats.Snapshot{}), HotKeys: hot()})
 	r.Add(sources.Cache[stats.Snapshot]{Name: "nothing", Snapshot: always(stats.Snapshot{}), PurgeAll: func() int { return 0 }})
