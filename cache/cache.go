@@ -18,7 +18,7 @@ import (
 type Cache[K comparable, V any] struct {
 	common common[K, V]
 
-	ceiling   *ceiling    // apart, as a Cache with all else fills a block of the allocator
+	*apart
 	recording atomic.Bool // Record runs; a second one is refused
 	gate      gate
 
@@ -27,6 +27,12 @@ type Cache[K comparable, V any] struct {
 	schema     string                             // of snapshots
 	saving     atomic.Pointer[semaphore.Weighted] // held by SaveFile: others wait; nil before the first
 	unregister func()
+}
+
+// apart has what is rarely used, as a Cache with all else fills a block of the allocator.
+type apart struct {
+	ceiling ceiling
+	tuner   tuner
 }
 
 // New returns an empty cache. An error wraps [ErrArgument] and says everything that is
@@ -71,13 +77,14 @@ func build[K comparable, V any](o Options[K, V]) *Cache[K, V] {
 		}
 	}, hold)
 	m.size.init(o)
-	c.ceiling = &ceiling{most: m.size.budget.max.Load()}
+	c.apart = &apart{ceiling: ceiling{most: m.size.budget.max.Load()}}
 	m.loads.init(cmp.Or(o.Name, "cache"), o.Timeout, o.MaxLoads)
 	if o.Negative != nil {
 		m.loads.negative, m.negatives = o.Negative, newKeptErrors(o.Limit, o.Jitter)
 	}
 	if o.ExpireBy != nil {
-		m.expireBy, m.time.expireAfter = o.ExpireBy, ttlByValue
+		m.expireBy = o.ExpireBy
+		m.time.expireAfter.set(ttlByValue)
 	}
 	m.ages = o.Ages
 	m.observers.init(o)

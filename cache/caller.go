@@ -50,6 +50,7 @@ func (who *caller) patienceEnds(patience time.Duration) <-chan time.Time {
 // A nil giveUp never receives.
 func (l *load[K, V]) wait(who *caller, joined bool, giveUp <-chan time.Time) error {
 	var err, cause error
+	who.refused = false
 	switch who.Await(l.flight, l.done, giveUp) {
 	case flight.Landed:
 		who.refused = l.counted() != nil
@@ -61,7 +62,7 @@ func (l *load[K, V]) wait(who *caller, joined bool, giveUp <-chan time.Time) err
 		err, cause = context.Canceled, errOutOfPatience
 	case flight.TimedOut:
 		who.refused = true
-		if l.flight.IsLate() { // and not only the caller
+		if l.flight.IsLate() && l.flight.Fetching() { // and neither only the caller, nor for want of a permit
 			l.common.blame(l, l.common.loads.rules.Timeout(), ErrTimeout)
 		}
 		err, cause = context.DeadlineExceeded, l.tooLate()

@@ -7,13 +7,16 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"time"
+
+	"github.com/pinwheel-cache/pinwheel/internal/sources"
 )
 
 // minTTL is the least TTL that options accept: 60*60, meant to be an hour, is 3.6 µs.
 const minTTL = time.Millisecond
 
-// ErrArgument is wrapped by the errors of [New], [Cache.Resize] and [Cache.ResizeWeight], and by those of
+// ErrArgument is wrapped by the errors of [New], [Cache.Resize], [Cache.ResizeWeight] and [Cache.Tune], and by those of
 // [Cache.Fetch], [Cache.FetchMany], [Cache.Refresh] and [Cache.TakeEntry] in a cache without Load and
 // LoadMany, or for an age of [Within] without Ages.
 var ErrArgument = errors.New("cache: wrong argument")
@@ -35,6 +38,11 @@ func (o *Options[K, V]) check() error {
 	o.checkLimits(&m)
 	o.checkTTLs(&m)
 	o.checkLoads(&m)
+	for _, cause := range o.Accept {
+		if !slices.Contains(sources.Causes, cause) {
+			m.add("Accept has %q: want what the page says, one of %q", cause, sources.Causes)
+		}
+	}
 	if o.Workers < 0 {
 		m.add("Workers is %d: want the most calls of OnRemove at once, or 0 for GOMAXPROCS", o.Workers)
 	}

@@ -85,7 +85,7 @@ func (c *Cache[K, V]) Close(ctx context.Context) error {
 func (s *shard[K, V]) close(dst []*load[K, V]) []*load[K, V] {
 	s.lock.Lock()
 	defer s.lock.Unlock()
-	s.closed = true
+	s.off, s.closed = true, true
 	for l := range s.pending.all() {
 		l.makeDone()
 		if l.flight.InBackground() {

@@ -33,7 +33,7 @@ const (
 //
 // Compute counts as neither a hit nor a miss.
 func (c *Cache[K, V]) Compute(key K, f func(old V, found bool) (V, Op)) (V, bool) {
-	return c.compute(computation[K, V]{key: key, ttl: c.common.time.expireAfter, keepLife: true}, f)
+	return c.compute(computation[K, V]{key: key, ttl: c.common.time.expireAfter.get(), keepLife: true}, f)
 }
 
 // ComputeWithExpire is [Cache.Compute], but OpSet gives the key a new TTL: 0 makes

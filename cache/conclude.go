@@ -105,7 +105,7 @@ func (u *update[K, V]) prolong(s *shard[K, V]) (ok bool) {
 // keepError keeps the error of a load if Negative says so. It does not if a DelFunc was called
 // meanwhile, as that drops all errors. The lock of the shard must be held.
 func (l *load[K, V]) keepError(s *shard[K, V]) {
-	if l.keepErr > 0 && !s.closed && l.filtered == 0 {
+	if l.keepErr > 0 && !s.off && l.filtered == 0 {
 		if _, found := s.find(l.hash, l.key); found {
 			s.del(l.hash, l.key) // the error is the answer now
 		}

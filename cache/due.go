@@ -51,7 +51,7 @@ func triesOf(word int64) int64 {
 // pauseAfter returns the word for a value whose renewal failed or could not begin: it is due again
 // after a pause.
 func (t *timing) pauseAfter(failed int64) int64 {
-	longest := t.expireAfter
+	longest := t.expireAfter.get()
 	if longest <= 0 { // also ttlByValue
 		longest = pauseLimit
 	}

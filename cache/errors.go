@@ -58,8 +58,9 @@ func (e *timeoutError) Unwrap() error { return context.DeadlineExceeded }
 func (l *load[K, V]) tooLate() error { return &timeoutError{l.common.loads.cache, l.key, l.hash} }
 
 // isTimeout reports whether an error is a time-out, of a context, a connection or a driver. It asks errors of
-// the user.
-func isTimeout(err error) bool {
+// the user, which may panic, such as a nil pointer in err.
+func isTimeout(err error) (is bool) {
+	defer func() { _ = recover() }()
 	var e interface{ Timeout() bool }
 	return errors.As(err, &e) && e.Timeout()
 }

@@ -33,6 +33,24 @@ func ExampleOptions_grace() {
 	// 1
 }
 
+// The database is weak: until it is well again, few loads run, and old values stand in for longer.
+func ExampleCache_Tune() {
+	users := cache.Must(cache.Options[int, string]{
+		Expire: time.Minute,
+		Grace:  time.Minute,
+	})
+	now, err := users.Tune(func(t *cache.Tuning) {
+		t.MaxLoads = 10
+		t.Grace = time.Hour
+	})
+	fmt.Println(now.Expire, now.Grace, now.MaxLoads, err)
+	_, err = users.Tune(func(t *cache.Tuning) { t.Patience = 100 }) // without a unit
+	fmt.Println(err)
+	// Output:
+	// 1m0s 1h0m0s 10 <nil>
+	// cache: Patience is 100ns: want at least 1ms; was a unit forgotten, as in 100*time.Second?
+}
+
 // A response says how old it is, and a client may ask for a page that is no older than it says.
 func ExampleCache_TakeEntry() {
 	pages := cache.Must(cache.Options[string, string]{

@@ -81,7 +81,7 @@ func (c *Cache[K, V]) takeSlowCtx(ctx context.Context, key K, seen sight, value 
 		return value, nil
 	}
 	who := c.common.loads.callerOf(ctx)
-	who.background, who.patient = true, c.common.time.patience > 0
+	who.background, who.patient = true, c.common.time.patience.get() > 0
 	return c.takeAs(key, seen, &who, fetch, g)
 }
 
@@ -150,6 +150,7 @@ func (c *Cache[K, V]) orStandIn(key K, who *caller, value V, err error) (V, erro
 func (c *Cache[K, V]) join(key K, who *caller, fetch fetcher[K, V], g *gatherer[K, V]) (value V, mine *load[K, V], err error) {
 	who.waits = g != nil
 	for {
+		who.refused = false
 		if err := context.Cause(who.Ctx); err != nil {
 			return value, nil, err
 		}
@@ -174,13 +175,14 @@ func (c *Cache[K, V]) join(key K, who *caller, fetch fetcher[K, V], g *gatherer[
 		case leadBehind:
 			c.spawnLoad(a.load, fetch)
 			if a.found {
+				who.came = 0 // it need not wait
 				return a.value, nil, nil
 			}
 		case follow, followUnlessDeleted:
 			c.common.loads.waiters.Add(1)
 		}
 		l := a.load
-		switch err := l.wait(who, a.duty != waitForEnd, who.patienceEnds(c.common.time.patience)); {
+		switch err := l.wait(who, a.duty != waitForEnd, who.patienceEnds(c.common.time.patience.get())); {
 		case err == errOutOfPatience:
 			who.patient = false
 		case err != nil:

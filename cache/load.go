@@ -148,17 +148,16 @@ func (l *load[K, V]) isKept() bool { return !l.unkept }
 func (l *load[K, V]) fail(err error) {
 	var none V
 	l.value, l.err, l.keepErr, l.absent, l.ofBatch = none, err, 0, false, true
-	l.NotFound, l.Gone = false, false
+	l.NotFound, l.Gone, l.timedOut = false, false, false
 	for _, mate := range l.members() {
 		mate.fail(err)
 	}
 }
 
 // reuse keeps the load of a plain Take, which has ended, as spare for the next load of its shard. It
-// does not if another goroutine may still use the load: a caller that waited for it, or one that
-// package context started to watch a flight that waited for a permit.
+// does not if a caller that waited for the load may still use it.
 func (c *common[K, V]) reuse(l *load[K, V]) {
-	if l.done != nil || l.how != returned || c.loads.rules.Limited() {
+	if l.done != nil || l.how != returned {
 		return
 	}
 	p, f := &c.shardOf(l.hash).pending, l.flight

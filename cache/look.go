@@ -29,7 +29,7 @@ func (at *look[K, V]) answer(who *caller) V {
 	if who.on != nil {
 		who.tell(at.freshnessOf(at.slot))
 	}
-	if at.common.time.grace > 0 && at.checkExpired(at.slot) {
+	if at.common.time.grace.get() > 0 && at.checkExpired(at.slot) {
 		at.tally.hitGrace()
 	}
 	return at.entries[at.slot].value
@@ -60,5 +60,5 @@ func (at *look[K, V]) newLoad(who *caller, first *load[K, V]) *load[K, V] {
 
 func (at *look[K, V]) initLoad(l *load[K, V], now int64) {
 	l.common, l.key, l.hash, l.began = at.common, at.key, at.hash, now
-	l.Expire = max(l.common.time.expireAfter, 0) // not ttlByValue
+	l.Expire = max(l.common.time.expireAfter.get(), 0) // not ttlByValue
 }

@@ -63,6 +63,9 @@ type modelCache struct {
 	near    int       // the key of all operations now, which is at its deadline, or -1
 	told    told
 
+	bypassed bool
+	tunes    uint64 // that changed something
+
 	hits, misses, sets, loads, failed uint64
 
 	load     func(l *Load[int]) (int, error)                   // of Load
@@ -258,6 +261,13 @@ func (m *modelCache) actions() map[string]func(*rapid.T) {
 			d := orNegative.Draw(t, "ttl")
 			m.compute(t, key.Draw(t, "key"), Op(rapid.IntRange(0, 2).Draw(t, "op")), &d, true)
 		},
+		"Tune": func(t *rapid.T) {
+			m.tune(t, Tuning{
+				Expire:   rapid.SampledFrom([]time.Duration{0, time.Millisecond, 5 * time.Millisecond, time.Second, time.Hour}).Draw(t, "expire"),
+				MaxLoads: rapid.IntRange(0, 2).Draw(t, "loads"),
+				Bypass:   rapid.IntRange(0, 3).Draw(t, "bypass") == 0,
+			})
+		},
 		"Clear":  func(t *rapid.T) { m.Clear(); m.settleEvents(t, -1, Cleared) },
 		"Resize": func(t *rapid.T) { m.resize(t, rapid.SampledFrom([]int{0, 1, 3, 10, 100}).Draw(t, "limit")) },
 		"sleep": func(t *rapid.T) {
@@ -358,9 +368,12 @@ func (m *modelCache) set(t *rapid.T, key int, ttl time.Duration, store func(key,
 // setUntil is set with a deadline.
 func (m *modelCache) setUntil(t *rapid.T, key int, deadline time.Time, store func(key, value int)) {
 	m.next++
-	m.sets++
 	store(key, m.next)
 	m.settleEvents(t, key, Replaced)
+	if m.bypassed {
+		return
+	}
+	m.sets++
 	if old, ok := m.entries[key]; ok {
 		t.Fatalf("%d was not reported when value %d of key %d replaced it", old.value, m.next, key)
 	}
@@ -563,11 +576,14 @@ func (m *modelCache) takeMany(t *rapid.T, keys []int, fails bool, take func(cont
 		m.loads++
 		failed = nil
 	}
-	m.sets += uint64(len(values))
 	maps.Copy(want, values)
 	if !maps.Equal(got, want) || err != failed {
 		t.Fatalf("TakeMany(%v) = %v, %v; want %v, %v", keys, got, err, want, failed)
 	}
+	if m.bypassed {
+		return
+	}
+	m.sets += uint64(len(values))
 	var deadline time.Time
 	if m.options.Expire > 0 {
 		deadline = time.Now().Add(m.options.Expire)
@@ -627,11 +643,25 @@ func (m *modelCache) compute(t *rapid.T, key int, op Op, ttl *time.Duration, kee
 			deadline = time.Now().Add(m.options.Expire)
 		}
 		m.setUntil(t, key, deadline, func(_, value int) {
-			kept := !m.tooHeavy(key, value)
+			kept := !m.tooHeavy(key, value) && !m.bypassed
 			if v, ok := run(value); ok != kept || ok && v != value {
 				t.Fatalf("Compute(%d) = %d, %v; want %d, %v", key, v, ok, value, kept)
 			}
 		})
+	}
+}
+
+// tune changes options.
+func (m *modelCache) tune(t *rapid.T, to Tuning) {
+	if before := m.tuning(); before != to {
+		m.tunes++
+	}
+	if got, err := m.Tune(func(is *Tuning) { *is = to }); got != to || err != nil || m.tuned() != m.tunes {
+		t.Fatalf("Tune to %+v returns %+v, %v, and counts %d changes, want %d", to, got, err, m.tuned(), m.tunes)
+	}
+	m.settleEvents(t, -1, map[bool]Cause{true: Cleared, false: Expired}[to.Bypass && !m.bypassed])
+	if m.bypassed, m.options.Expire = to.Bypass, to.Expire; to.Bypass && len(m.entries) > 0 {
+		t.Fatalf("%d entries are left", len(m.entries))
 	}
 }
 

@@ -10,7 +10,7 @@ import (
 
 // Options says what a cache does. The zero Options are those of a cache without a limit whose
 // entries stay until they are removed. Options do not change after New, but for Limit by
-// [Cache.Resize] and MaxWeight by [Cache.ResizeWeight].
+// [Cache.Resize], MaxWeight by [Cache.ResizeWeight], and those of a [Tuning] by [Cache.Tune].
 //
 // New refuses negative times, and positive ones under a millisecond, as a unit was probably forgotten.
 // https://github.com/pinwheel-cache/pinwheel/blob/main/docs/freshness.md has pictures of Refresh, Grace,
@@ -156,6 +156,10 @@ type Options[K comparable, V any] struct {
 	// Schema names the format in which Save encodes keys and values, such as "users v2":
 	// Restore refuses a snapshot with another Schema.
 	Schema string
+
+	// Accept names what the page of package stats finds wrong and is as intended, such as "one hot key" or
+	// "limit too small", in the page's words: it then says so as advice, calmly.
+	Accept []string
 
 	// HotKeys is how many of the most requested keys to find, for [Cache.HotKeys] and the page
 	// of package stats: at most 1000; 0 means none. A get then takes 15 to 60 nanoseconds more,

@@ -7,6 +7,7 @@ import (
 	"context"
 	"runtime/debug"
 
+	"github.com/pinwheel-cache/pinwheel/cache/internal/flight"
 	"github.com/pinwheel-cache/pinwheel/internal/runner"
 )
 
@@ -21,7 +22,7 @@ func (s *shard[K, V]) seeEnding(i uint32, h uint64, background bool) sight {
 		return miss
 	}
 	due, underWay := s.lives.isDue(i, &c.time)
-	if (c.time.patience > 0 || !background) && (due || underWay) {
+	if (c.time.patience.get() > 0 || !background) && (due || underWay) {
 		return missInGrace
 	}
 	s.tally.hitGrace()
@@ -54,14 +55,14 @@ func (at *look[K, V]) standsIn(l *load[K, V], who *caller) bool {
 // caller has begun one, ctx has ended, or it would have to wait for a permit. The renewal
 // joins the batch of first, if that is not nil.
 func (at *look[K, V]) beginDue(ctx context.Context, ended bool, first *load[K, V]) *load[K, V] {
-	if !at.has || at.checkGone(at.slot) || !at.lives.isUnderWay(at.slot) {
+	if !at.has || !at.lives.isUnderWay(at.slot) {
 		return nil
 	}
 	l := at.current()
 	switch {
 	case l != nil && l.renewal:
 		l.keep()
-	case ended:
+	case ended, at.checkGone(at.slot): // its Grace may become longer again
 		at.lives.dueNow(at.slot, &at.common.time)
 	case l == nil:
 		return at.beginRenewal(ctx, first)
@@ -74,14 +75,19 @@ func (at *look[K, V]) beginDue(ctx context.Context, ended bool, first *load[K, V
 // beginRenewal begins a load in the background for the entry, whose key has no load to share. It
 // joins the batch of first, if that is not nil. It returns nil if it would have to wait for a permit.
 func (at *look[K, V]) beginRenewal(ctx context.Context, first *load[K, V]) *load[K, V] {
-	if at.closed || first == nil && !at.common.loads.rules.TryAcquire() {
+	var held *flight.Permit
+	ok := !at.closed
+	if ok && first == nil {
+		held, ok = at.common.loads.rules.TryAcquire()
+	}
+	if !ok {
 		at.skipRenewal()
 		return nil
 	}
 	who := caller{Caller: at.common.loads.rules.Background(ctx), now: at.common.time.clock.Now()}
 	l := at.newLoad(&who, first)
 	if first == nil {
-		l.flight.RunInBackground()
+		l.flight.RunInBackground(held)
 	}
 	at.renew(l)
 	at.pending.add(l)
@@ -151,7 +157,7 @@ func (l *load[K, V]) endRenewal(s *shard[K, V], dropped bool) {
 // standIn returns a value to a caller whose load has failed: one in Grace, or one that
 // another caller has stored meanwhile.
 func (c *Cache[K, V]) standIn(key K, who *caller) (value V, ok bool) {
-	if c.common.time.grace == 0 {
+	if c.common.time.grace.get() == 0 {
 		return value, false
 	}
 	at := look[K, V]{key: key, hash: c.common.hasher.Hash(key)}

@@ -33,6 +33,7 @@ import (
 // too.
 func (c *Cache[K, V]) Restore(r io.Reader, decode func([]byte) (K, V, error)) (restored int, err error) {
 	checkFunction(decode == nil, "decode of Restore")
+	flips := c.tuner.flips.Load()
 	in, err := snapshot.NewReader(r)
 	if err != nil {
 		return 0, fmt.Errorf("cache: Restore: %w", err)
@@ -40,7 +41,7 @@ func (c *Cache[K, V]) Restore(r io.Reader, decode func([]byte) (K, V, error)) (r
 	if schema := in.Header.Schema; schema != c.schema {
 		return 0, fmt.Errorf("cache: Restore: Schema of the snapshot is %q, that of the cache %q: nothing was restored", schema, c.schema)
 	}
-	to := restoration[K, V]{cache: c, saved: in.Header.Saved}
+	to := restoration[K, V]{cache: c, saved: in.Header.Saved, flips: flips}
 	if err = to.read(in, decode); err != nil {
 		err = fmt.Errorf("cache: Restore: %w", err)
 	}
@@ -55,6 +56,7 @@ var ErrSnapshot = snapshot.ErrDamaged
 type restoration[K comparable, V any] struct {
 	cache  *Cache[K, V]
 	saved  int64            // when the snapshot was, Unix nanoseconds
+	flips  uint32           // of Bypass, when it began
 	waits  []restored[K, V] // entries to store when all have been read, the coldest first
 	weight uint64           // of waits, in the unit of the budget
 	stored int
@@ -154,7 +156,7 @@ func (r *restoration[K, V]) store(e *restored[K, V]) {
 	}
 	u := update[K, V]{hash: c.common.hasher.Hash(e.key), key: e.key, value: e.value, weight: e.Weight, life: c.common.time.lifeFrom(c.common.time.clock.MustNow(), ttl)}
 	s := c.common.lock(u.hash)
-	if u.restore(s, e.Mark) {
+	if c.tuner.flips.Load() == r.flips && u.restore(s, e.Mark) {
 		r.stored++
 	}
 	c.common.observers.settle(s.unlock())
@@ -165,7 +167,7 @@ func (r *restoration[K, V]) store(e *restored[K, V]) {
 func (u *update[K, V]) restore(s *shard[K, V], marks uint8) (stored bool) {
 	i, found := s.find(u.hash, u.key)
 	switch l := s.pending.current(u.hash, u.key); {
-	case s.closed, found && !s.checkGone(i), l != nil && l.renewal, s.common.keptError(u.key, 0) != nil, !s.common.hasher.Reflexive(u.key):
+	case s.off, found && !s.checkGone(i), l != nil && l.renewal, s.common.keptError(u.key, 0) != nil, !s.common.hasher.Reflexive(u.key):
 		return false
 	case (s.limited || s.common.size.weigh != nil) && !s.common.size.budget.reserve(uint64(u.weight)):
 		return false

@@ -62,6 +62,7 @@ func (c *Cache[K, V]) run(l *load[K, V], fetch func(context.Context, *load[K, V]
 		c.concludeAll(l)
 		return
 	}
+	l.flight.Fetch()
 	defer c.finish(l, repanic)
 	runner.RunAsLoad(func() {
 		l.call(fetch, rules)

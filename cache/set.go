@@ -13,7 +13,7 @@ import (
 // next Get finds it, unless it was evicted meanwhile. Setting a key that has a value
 // counts as a use of the entry.
 func (c *Cache[K, V]) Set(key K, value V) {
-	c.set(key, value, c.common.time.expireAfter)
+	c.set(key, value, c.common.time.expireAfter.get())
 }
 
 // SetWithExpire is [Cache.Set] with a TTL of its own, of any length, to which Jitter
@@ -85,7 +85,7 @@ func (c *Cache[K, V]) putAgain(u *update[K, V]) {
 // GetOrSet returns the value of a key and true if it has one. Otherwise it stores value, as
 // Set does, and returns value and false. It counts as a hit or a miss.
 func (c *Cache[K, V]) GetOrSet(key K, value V) (actual V, loaded bool) {
-	return c.getOrSet(key, value, c.common.time.expireAfter)
+	return c.getOrSet(key, value, c.common.time.expireAfter.get())
 }
 
 // GetOrSetWithExpire is [Cache.GetOrSet] with a TTL of its own for value, as in
@@ -124,7 +124,7 @@ func (c *Cache[K, V]) getOrSet(key K, value V, ttl time.Duration) (actual V, loa
 // Swap is [Cache.Set], but returns the value that the key had before and true, or false if
 // there was none or it had expired. It counts as neither a hit nor a miss.
 func (c *Cache[K, V]) Swap(key K, value V) (old V, ok bool) {
-	ttl := c.common.ttlOf(key, value, c.common.time.expireAfter)
+	ttl := c.common.ttlOf(key, value, c.common.time.expireAfter.get())
 	if ttl < 0 {
 		return c.GetAndDel(key)
 	}

@@ -63,7 +63,8 @@ type shard[K comparable, V any] struct {
 
 	limited  bool  // entries take their weight, or 1, from the budget
 	noted    bool  // the cache has a watch or keeps ages: one check for a Set without them
-	closed   bool  // it stores nothing, and its callers share no new load
+	off      bool  // it stores nothing, as it is closed or bypassed
+	closed   bool  // its callers share no new load
 	reported bool  // an event was queued during this hold of lock
 	split    bool  // its entries are in the shards of moved
 	strain   int16 // by writes that had to wait, while the table is growing
@@ -128,12 +129,12 @@ func (s *shard[K, V]) markIfPassed(i uint32) bool {
 // checkGone reports whether entry i has expired and is not in Grace any more. Like checkExpired
 // it marks an entry that has expired.
 func (s *shard[K, V]) checkGone(i uint32) bool {
-	return s.checkExpired(i) && (s.common.time.grace == 0 || s.common.time.clock.Passed(s.end(i)))
+	return s.checkExpired(i) && (s.common.time.grace.get() == 0 || s.common.time.clock.Passed(s.end(i)))
 }
 
 // end returns when entry i is removed: at its deadline, or at the end of Grace.
 func (s *shard[K, V]) end(i uint32) int64 {
-	return s.lives.end(i, &s.entries[i].deadline, s.common.time.grace)
+	return s.lives.end(i, &s.entries[i].deadline, s.common.time.grace.get())
 }
 
 // causeOr returns why entry i is removed: Expired if its deadline and Grace have passed and the

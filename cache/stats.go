@@ -9,6 +9,7 @@ import (
 	"io"
 	"reflect"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 	"weak"
@@ -122,7 +123,7 @@ func (c *Cache[K, V]) register(o Options[K, V]) {
 func settingsOf[K comparable, V any](o Options[K, V]) sources.Settings {
 	s := sources.Settings{
 		Expire: o.Expire, Idle: o.Idle, Jitter: o.Jitter, Refresh: o.Refresh, RefreshAfter: o.RefreshAfter, Grace: o.Grace, Patience: o.Patience,
-		Negative: o.Negative != nil, Timeout: o.Timeout, MaxLoads: o.MaxLoads,
+		Negative: o.Negative != nil, Timeout: o.Timeout, MaxLoads: o.MaxLoads, Accept: slices.Clone(o.Accept),
 	}
 	if o.OnRemove != nil {
 		s.Workers = cmp.Or(o.Workers, runtime.GOMAXPROCS(0))
@@ -158,7 +159,10 @@ func sourceOf[K comparable, V any](w weak.Pointer[Cache[K, V]]) (source sources.
 		return removed
 	}
 	source.Operation = func() (o sources.Operation) {
-		use(func(c *Cache[K, V]) { o = c.operation() })
+		use(func(c *Cache[K, V]) {
+			o = c.operation()
+			o.Tuned = c.tuned()
+		})
 		return o
 	}
 	source.FailingKeys = func() (keys []sources.BadKey) {
@@ -168,6 +172,18 @@ func sourceOf[K comparable, V any](w weak.Pointer[Cache[K, V]]) (source sources.
 	source.SlowKeys = func() (keys []sources.BadKey) {
 		use(func(c *Cache[K, V]) { keys = c.slowKeys() })
 		return keys
+	}
+	source.Tune = func(change func(*sources.Tuning)) (now sources.Tuning, alive bool, err error) {
+		alive = use(func(c *Cache[K, V]) {
+			var is Tuning
+			is, err = c.Tune(func(t *Tuning) {
+				if change != nil {
+					change((*sources.Tuning)(t))
+				}
+			})
+			now = sources.Tuning(is)
+		})
+		return now, alive, err
 	}
 	source.LastError = func() (at time.Time, err error) {
 		use(func(c *Cache[K, V]) {

@@ -67,7 +67,10 @@ func (u *update[K, V]) put(s *shard[K, V]) (missing uint64) {
 // putAt is put after find: if found, i is the entry of the key.
 func (u *update[K, V]) putAt(s *shard[K, V], i uint32, found bool) (missing uint64) {
 	s.change(u.hash, u.key)
-	if s.closed || !s.common.hasher.Reflexive(u.key) {
+	if s.off || !s.common.hasher.Reflexive(u.key) {
+		if found { // Bypass is about to remove it, and nobody may get it after this
+			s.remove(i, u.hash, s.causeOr(Cleared, i))
+		}
 		u.refused = true
 		return 0
 	}
@@ -117,7 +120,7 @@ func (s *shard[K, V]) takeOver(h uint64, key K, value V) uint32 {
 // add stores a value for a key that has no entry, for a Set in a simple cache. It returns false,
 // and changes nothing, if it would have to do more than evict an entry and break fences.
 func (s *shard[K, V]) add(h uint64, key K, value V, deadline int64) bool {
-	if s.closed || s.noted || s.pending.any() || !s.common.hasher.Reflexive(key) {
+	if s.off || s.noted || s.pending.any() || !s.common.hasher.Reflexive(key) {
 		return false
 	}
 	var i uint32
@@ -210,7 +213,7 @@ func (u *update[K, V]) note(s *shard[K, V], i uint32) {
 
 // overwrite gives entry i, whose key has hash h, another value and deadline, for a Set in a
 // simple cache. It returns false, and changes nothing, if it would have to do more than that and break
-// fences: for its task, loads, ages or the watch. It need not check closed, as a closed shard is
+// fences: for its task, loads, ages or the watch. It need not check off, as a shard that is off is
 // empty, or soon will be.
 func (s *shard[K, V]) overwrite(h uint64, i uint32, value V, deadline int64) bool {
 	e := &s.entries[i]

@@ -246,7 +246,7 @@ func (d *division[K, V]) run() {
 // prepare gives a shard the settings of the one that is being divided, and room for n of its entries.
 func (d *division[K, V]) prepare(s *shard[K, V], n int) {
 	from := d.from
-	s.limited, s.noted, s.closed = from.limited, from.noted, from.closed
+	s.limited, s.noted, s.off, s.closed = from.limited, from.noted, from.off, from.closed
 	if n > 0 {
 		s.setSlots(max(n, minSlots))
 	}

@@ -61,6 +61,10 @@ func (m *many[K, V]) take(keys []K) {
 	defer m.countUndecided()
 	m.renewDue()
 	m.loadAll(missing)
+	if len(missing) > 0 {
+		m.who.ended, m.who.refused = m.cache.common.time.clock.Now(), m.ctx.Err() == nil
+		m.cache.common.loads.served(&m.who, m.err)
+	}
 }
 
 // checkKeys panics if a key cannot be hashed. It comes first: a panic later would leave loads that
@@ -177,6 +181,9 @@ func (m *many[K, V]) load(keys []K) (again []K) {
 	}
 	m.who.now = m.cache.common.time.clock.MustNow()
 	own, others := m.assignAll(keys)
+	if m.who.came == 0 && len(own)+len(others) > 0 {
+		m.who.came = m.who.now
+	}
 	waited := 0
 	defer func() { // if fetch panics or calls Goexit
 		for _, j := range others[waited:] {

@@ -61,7 +61,7 @@ func (c *Cache[K, V]) TakeEntry(ctx context.Context, key K, terms Terms, fetch f
 	}
 	on := asking{Terms: terms}
 	who.Caller, who.on = c.common.loads.rules.CallerOf(ctx), &on
-	who.background, who.patient = !terms.NoStore, terms.NoStore || who.patienceOr(c.common.time.patience) > 0
+	who.background, who.patient = !terms.NoStore, terms.NoStore || who.patienceOr(c.common.time.patience.get()) > 0
 	f.key = key
 	if f.value, err = c.takeAs(key, seen, &who, by, gather); err != nil {
 		return none, err

@@ -25,25 +25,28 @@ type timing struct {
 	lead        atomic.Int64 // the most by which an entry is due before its deadline
 	clock       clock.Clock
 	driver      driver
-	expireAfter time.Duration // the TTL of a value that is stored without one, or ttlByValue
+	expireAfter tunable       // the TTL of a value that is stored without one, or ttlByValue
 	short       time.Duration // a hundred ticks: a shorter TTL counts from the exact time
 	jitter      float64
 	refresh     float64
 	after       time.Duration                    // RefreshAfter
 	retryAfter  func(failures int) time.Duration // nil: pauses double
-	grace       time.Duration
-	patience    time.Duration
+	grace       tunable
+	patience    tunable
 }
 
 func (t *timing) init(expire, idle time.Duration, jitter float64) {
-	t.expireAfter, t.idle, t.jitter = expire, idle, jitter
+	t.idle, t.jitter = idle, jitter
+	t.expireAfter.set(expire)
 	t.clock.Init(tickFor(expire, idle))
 	t.short = t.clock.PerTick * ticksPerTTL
 }
 
 // initRenewal sets the options of renewals.
 func (t *timing) initRenewal(refresh float64, after, grace, patience time.Duration, retryAfter func(int) time.Duration) {
-	t.refresh, t.after, t.grace, t.patience, t.retryAfter = refresh, after, grace, patience, retryAfter
+	t.refresh, t.after, t.retryAfter = refresh, after, retryAfter
+	t.grace.set(grace)
+	t.patience.set(patience)
 	t.renews = t.refreshes() || grace > 0
 	if after > 0 { // a value without a TTL is due, for which no tick comes
 		t.clock.EndHorizon()

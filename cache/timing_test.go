@@ -196,3 +196,19 @@ func TestIdleForEver(t *testing.T) {
 		wantWhole(t, c)
 	})
 }
+
+// TestTuneLooksAtNoEntry checks that Tune does not wait for shards, unless Grace becomes shorter or Bypass changes.
+func TestTuneLooksAtNoEntry(t *testing.T) {
+	c := Must(Options[int, int]{Grace: time.Second})
+	c.Set(1, 1)
+	s := c.common.lock(c.common.hasher.Hash(1))
+	defer s.lock.Unlock()
+	if _, err := c.Tune(func(to *Tuning) {
+		*to = Tuning{Expire: time.Hour, Grace: time.Hour, Patience: time.Second, MaxLoads: 7}
+	}); err != nil {
+		t.Error(err)
+	}
+	if _, err := c.Tune(func(to *Tuning) { to.MaxLoads = 0 }); err != nil {
+		t.Error(err)
+	}
+}

@@ -17,7 +17,8 @@ import (
 func (c *common[K, V]) count(l *load[K, V]) {
 	late := !l.flight.Claim() // it was counted at the end of Timeout
 	failed := c.countKey(l, l.ended, late)
-	for _, mate := range l.members() {
+	for n, mate := range l.members() {
+		mate.blamed.CompareAndSwap(false, n >= troubles.Most) // of a large batch the first keys will do
 		failed = cmp.Or(failed, c.countKey(mate, l.ended, late))
 	}
 	switch took := time.Duration(l.ended - l.began); {
@@ -40,6 +41,9 @@ func (c *common[K, V]) countKey(l *load[K, V], ended int64, late bool) (failed *
 	case late:
 		c.blame(l, took, cmp.Or(err, ErrTimeout))
 	case err == nil && !l.unshared:
+		if l.member {
+			took = 0 // the first key of a batch stands for all
+		}
 		c.troubles().Succeeded(l.key, l.hash, took)
 	case l.flight.Err() != context.Canceled: // callers that have left say nothing about the key
 		c.blame(l, took, err)

@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"os"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -34,9 +35,10 @@ type operation struct {
 	Callbacks struct {
 		Blocked int `json:"blocked"`
 	} `json:"callbacks"`
-	Failing []badKey `json:"failing_keys"`
-	Slow    []badKey `json:"slow_keys"`
-	Last    *struct {
+	Failing  []badKey `json:"failing_keys"`
+	Slow     []badKey `json:"slow_keys"`
+	Findings []struct{ Cause, Level, Words string }
+	Last     *struct {
 		Text string `json:"text"`
 	} `json:"last_load_error"`
 }
@@ -172,5 +174,38 @@ func TestWaitsAreCounted(t *testing.T) {
 		if o := operationOf(t, "waits"); o.Callbacks.Blocked != 0 {
 			t.Errorf("%d callers wait after OnRemove has gone on", o.Callbacks.Blocked)
 		}
+	})
+}
+
+// TestOldValuesRefuseNobody checks that a caller counts as refused only if no old value stands in.
+func TestOldValuesRefuseNobody(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := cache.Must(cache.Options[int, int]{Name: "old", Expire: time.Second, Grace: time.Minute, Patience: time.Second})
+		defer cache.MustClose(t, c)
+		c.Set(1, 1)
+		time.Sleep(2 * time.Second)
+		for key := range 2 {
+			c.TakeCtx(t.Context(), key, func(context.Context) (int, error) { time.Sleep(time.Millisecond); return 0, errors.New("down") })
+		}
+		if o := operationOf(t, "old"); o.Loads.Failed != 2 || o.Waits.Count != 2 || o.Waits.Refused != 1 {
+			t.Errorf("%+v", o)
+		}
+	})
+}
+
+// TestAccept checks that what is as intended is advice on the page, and that a word that it never says is an error.
+func TestAccept(t *testing.T) {
+	if _, err := cache.New(cache.Options[int, int]{Accept: []string{"one hot key", "hot key"}}); !errors.Is(err, cache.ErrArgument) || !strings.Contains(err.Error(), `Accept has "hot key": want`) {
+		t.Errorf("New = %v", err)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		c := cache.Must(cache.Options[int, int]{Name: "accepts", Accept: []string{"loads hang"}})
+		go c.Take(1, func() (int, error) { time.Sleep(time.Hour); return 1, nil })
+		time.Sleep(time.Minute)
+		if o := operationOf(t, "accepts"); len(o.Findings) != 1 || o.Findings[0].Level != "advice" || !strings.HasPrefix(o.Findings[0].Words, "As intended: Loads hang") {
+			t.Errorf("%+v", o.Findings)
+		}
+		time.Sleep(time.Hour)
+		cache.MustClose(t, c)
 	})
 }

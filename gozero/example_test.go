@@ -58,16 +58,15 @@ func ExampleRoutes() {
 		return
 	}
 	server.AddRoutes(gozero.Routes(), rest.WithPrefix("/cache"))
-	for _, r := range server.Routes()[:6] { // then the files of the page, purge and record
+	for _, r := range server.Routes() {
 		fmt.Println(r.Method, r.Path)
 	}
 	// Output:
 	// GET /cache
 	// HEAD /cache
-	// GET /cache/stats.json
-	// HEAD /cache/stats.json
-	// GET /cache/metrics
-	// HEAD /cache/metrics
+	// GET /cache/:file
+	// HEAD /cache/:file
+	// POST /cache/:file
 }
 
 // Once in main, and the DevServer shows all caches at :6060/metrics.

@@ -3,9 +3,11 @@ package gozero
 import (
 	"net/http"
 	"net/url"
+	"path"
 	"strings"
 
 	"github.com/zeromicro/go-zero/rest"
+	"github.com/zeromicro/go-zero/rest/pathvar"
 
 	"github.com/pinwheel-cache/pinwheel/stats"
 )
@@ -25,23 +27,18 @@ import (
 // as a login by password or cookie: rest.WithJwt requires a header that they do not
 // send.
 //
-// The server answers paths without a route, in its usual form. POST of purge and of
-// record needs [stats.WithOperators]. A recording lasts at most the server's Timeout,
-// unless rest.WithTimeout sets another for these routes.
+// The routes take all names right below the prefix, so no other route should have that. POST of
+// purge, of tune and of record needs [stats.WithOperators]. A recording lasts at most the server's
+// Timeout, unless rest.WithTimeout sets another for these routes.
 func Routes(opts ...stats.HandlerOption) []rest.Route {
 	h := stats.Handler(opts...)
-	routes := []rest.Route{
+	return []rest.Route{
 		{Method: http.MethodGet, Path: "/", Handler: page(h)},
 		{Method: http.MethodHead, Path: "/", Handler: page(h)},
+		{Method: http.MethodGet, Path: "/:file", Handler: file(h)},
+		{Method: http.MethodHead, Path: "/:file", Handler: file(h)},
+		{Method: http.MethodPost, Path: "/:file", Handler: file(h)},
 	}
-	for _, name := range stats.Files() {
-		routes = append(routes,
-			rest.Route{Method: http.MethodGet, Path: "/" + name, Handler: file(h, name)},
-			rest.Route{Method: http.MethodHead, Path: "/" + name, Handler: file(h, name)})
-	}
-	return append(routes,
-		rest.Route{Method: http.MethodPost, Path: "/purge", Handler: file(h, "purge")},
-		rest.Route{Method: http.MethodPost, Path: "/record", Handler: file(h, "record")})
 }
 
 // page serves the page at a path that ends in a slash, and redirects there from one
@@ -62,11 +59,16 @@ func page(h http.Handler) http.HandlerFunc {
 }
 
 // file serves a file next to the page. go-zero's router ignores a slash after the name,
-// but the handler would serve the page for it, so file removes the slash.
-func file(h http.Handler, name string) http.HandlerFunc {
+// but the handler would serve the page for it, so file removes the slash. It also finds a name
+// behind dots, as in metrics/../purge, which a proxy that opens metrics must not reach.
+func file(h http.Handler) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
+		if path.Clean(r.URL.Path) != strings.TrimSuffix(r.URL.Path, "/") {
+			http.NotFound(w, r)
+			return
+		}
 		named := *r
-		named.URL = &url.URL{Path: "/" + name, RawQuery: r.URL.RawQuery}
+		named.URL = &url.URL{Path: "/" + pathvar.Vars(r)["file"], RawQuery: r.URL.RawQuery}
 		h.ServeHTTP(w, &named)
 	}
 }

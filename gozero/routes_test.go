@@ -93,8 +93,15 @@ func TestRoutes(t *testing.T) {
 		{"GET", "/cache/page.js", 200, "text/javascript"},
 		{"GET", "/cache/icon.svg", 200, "image/svg+xml"},
 		{"POST", "/cache/stats.json", 405, ""},
-		{"GET", "/cache/purge", 405, ""},
-		{"POST", "/cache/purge", 404, ""}, // unless it is enabled
+		{"GET", "/cache/purge", 404, ""}, // unless it is enabled
+		{"POST", "/cache/purge", 404, ""},
+		{"POST", "/cache/", 405, ""},
+		{"DELETE", "/cache/stats.json", 405, ""},
+		{"GET", "/cache/fleet.json", 404, ""}, // unless there are peers
+		{"GET", "/cache/page.html", 404, ""},
+		{"GET", "/cache/metrics/stats.json", 404, ""},
+		{"GET", "/cache/metrics%2Fstats.json", 404, ""},
+		{"GET", "/cache/metrics/../stats.json", 404, ""},
 	} {
 		got := request(t, test.method, base+test.path)
 		if got.code != test.code || !strings.HasPrefix(got.kind, test.kind) || got.moved {
@@ -112,8 +119,16 @@ func TestPurge(t *testing.T) {
 	}))
 	users := closed(t, gozero.MustNewCache[string, int](gozero.Conf{Name: "users"}))
 	users.Set("a", 1)
-	if got := request(t, http.MethodPost, base+"/cache/record"); got.code != http.StatusForbidden || !strings.Contains(got.body, "who are you?") {
-		t.Errorf("a stranger who would record: %+v", got)
+	for _, path := range []string{"/cache/record", "/cache/tune"} {
+		if got := request(t, http.MethodPost, base+path); got.code != http.StatusForbidden || !strings.Contains(got.body, "who are you?") {
+			t.Errorf("a stranger at %s: %+v", path, got)
+		}
+	}
+	if got := request(t, http.MethodGet, base+"/cache/purge"); got.code != http.StatusMethodNotAllowed {
+		t.Errorf("GET of purge: %+v", got)
+	}
+	if got := request(t, http.MethodPost, base+"/cache/metrics/../purge"); got.code != http.StatusNotFound {
+		t.Errorf("POST of purge behind metrics: %+v", got)
 	}
 	post := func(authorization string) (code int) {
 		r, err := http.NewRequest(http.MethodPost, base+"/cache/purge", strings.NewReader("cache=users&key=a"))

@@ -105,15 +105,15 @@ func collect(t testing.TB, reader metric.Reader) map[sample]float64 {
 
 var line = regexp.MustCompile(`(?m)^(\w+)\{(?:cache|wheel)="([^"]*)"(?:,(\w+)="([^"]*)")?(?:,le="([^"]*)")?\} (\S+)$`)
 
-// served returns what the handler serves, number by number.
+// served returns what the handler serves of caches and wheels, number by number.
 func served(t testing.TB) map[sample]float64 {
 	t.Helper()
 	w := httptest.NewRecorder()
-	stats.Handler().ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/metrics", nil))
+	stats.Handler().ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/metrics?all=1", nil))
 	all := map[sample]float64{}
 	samples := 0
 	for text := range strings.Lines(w.Body.String()) {
-		if strings.HasPrefix(text, "#") {
+		if strings.HasPrefix(text, "#") || strings.HasPrefix(text, "pinwheel_process_") { // not of a cache or wheel
 			continue
 		}
 		samples++

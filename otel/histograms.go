@@ -25,7 +25,7 @@ func NewProducer() metric.Producer { return producer{} }
 type producer struct{}
 
 func (producer) Produce(context.Context) ([]metricdata.ScopeMetrics, error) {
-	all := append(produced(stats.CacheMetrics(), caches()), produced(stats.WheelMetrics(), wheels())...)
+	all := append(produced(stats.Metrics[stats.Snapshot](), caches()), produced(stats.Metrics[stats.WheelSnapshot](), wheels())...)
 	if len(all) == 0 {
 		return nil, nil
 	}

@@ -26,11 +26,11 @@ func Register(provider metric.MeterProvider) (metric.Registration, error) {
 		return nil, errors.New("otelpinwheel: Register got a nil MeterProvider: want that of the SDK, or otel.GetMeterProvider()")
 	}
 	meter := provider.Meter(scope)
-	ofCaches, err := instruments(meter, stats.CacheMetrics())
+	ofCaches, err := instruments(meter, stats.Metrics[stats.Snapshot]())
 	if err != nil {
 		return nil, err
 	}
-	ofWheels, err := instruments(meter, stats.WheelMetrics())
+	ofWheels, err := instruments(meter, stats.Metrics[stats.WheelSnapshot]())
 	if err != nil {
 		return nil, err
 	}

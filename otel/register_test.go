@@ -40,8 +40,8 @@ type row struct{ unit, kind, served string }
 // table returns what package stats says of each instrument, by name.
 func table() map[string]row {
 	rows := map[string]row{}
-	addRows(rows, stats.CacheMetrics())
-	addRows(rows, stats.WheelMetrics())
+	addRows(rows, stats.Metrics[stats.Snapshot]())
+	addRows(rows, stats.Metrics[stats.WheelSnapshot]())
 	return rows
 }
 

@@ -16,7 +16,7 @@ import (
 // https://github.com/pinwheel-cache/pinwheel/blob/main/docs/metrics.txt lists them. A registry
 // accepts only one such collector. A collector is safe for concurrent use.
 func NewCollector() prometheus.Collector {
-	return collector{described("cache", stats.CacheMetrics()), described("wheel", stats.WheelMetrics())}
+	return collector{described("cache", stats.Metrics[stats.Snapshot]()), described("wheel", stats.Metrics[stats.WheelSnapshot]())}
 }
 
 type collector struct {

@@ -17,6 +17,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/pinwheel-cache/pinwheel/internal/sources"
+	"github.com/pinwheel-cache/pinwheel/internal/vitals"
 	"github.com/pinwheel-cache/pinwheel/stats"
 )
 
@@ -35,11 +36,13 @@ func unzipped(t testing.TB, w *httptest.ResponseRecorder) string {
 
 func TestAnswersAreCompressed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) { // the same time in all answers
+		defer stats.SetVitals(vitals.Reading{})()
 		var r stats.Registry
 		for i := range 100 {
 			r.Register("users", always(distinct(uint64(i))))
 		}
 		h := r.Handler()
+		defer stats.SetVitals(vitals.Reading{})()
 		for file := range files {
 			plain := body(t, h, "/"+file)
 			for accepted, zipped := range map[string]bool{

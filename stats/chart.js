@@ -2,7 +2,7 @@
 
 import {state, byId} from './state.js';
 import {clock, percent} from './numbers.js';
-import {html, box, svg, setText, set, fill, showNumber} from './elements.js';
+import {html, box, svg, setText, set, fill, showNumber, explained} from './elements.js';
 import {curve, stretches, linePath, areaPath} from './curves.js';
 
 const left = 54; // of the plot, in pixels
@@ -11,7 +11,7 @@ const height = 142;
 export const resized = new ResizeObserver((changes) => changes.forEach(({target}) => target.chart.draw()));
 
 export class Chart {
-	constructor([id, title, kind, curves, needs = 'name']) {
+	constructor([id, title, kind, curves]) {
 		Object.assign(this, {title, kind});
 		this.series = curves.split(' ').map((text, i) => newSeries(kind, text.replaceAll('-', ' ').split(':'), i));
 		const all = (part) => this.series.map((s) => s[part]);
@@ -23,7 +23,7 @@ export class Chart {
 		this.node = svg('svg', {class: 'chart', height: height + 26, tabindex: 0, role: 'img'},
 			svg('g', {transform: `translate(${left} 6)`}, this.values, this.times, plot));
 		this.note = html('span');
-		this.figure = html('figure', {class: kind.stack ? 'card stack' : 'card', 'data-chart': id, 'data-needs': needs},
+		this.figure = html('figure', {class: kind.stack ? 'card stack' : 'card', 'data-chart': id, hidden: ''},
 			html('figcaption', {}, html('h2', {}, title), this.note, box('ul', 'legend', ...all('entry'))), this.node);
 		this.node.chart = this;
 		resized.observe(this.node);
@@ -32,9 +32,13 @@ export class Chart {
 
 	draw(frame = this.frame) {
 		this.frame = frame;
-		this.width = this.node.clientWidth - left - 6;
-		if (!frame || this.width <= 0) return;
+		if (!frame) return;
 		this.measure();
+		// What has no data takes no room; what had some keeps its place.
+		const some = ({name, values}) => !/limit|memory/.test(name) && values.some((v) => this.kind === percent ? v != null : v);
+		if (this.series.some(some)) this.figure.hidden = false;
+		this.width = this.node.clientWidth - left - 6;
+		if (this.width <= 0) return;
 		this.drawAxes();
 		this.drawSeries();
 		this.mark();
@@ -118,7 +122,7 @@ function newSeries(kind, [name, field = name], i) {
 		area: svg('path', {class: 'area ' + style}),
 		line: line(''),
 		dot: svg('circle', {class: 'dot ' + style, r: 3.5}),
-		entry: html('li', {}, svg('svg', {width: 22, height: 8}, line('M1 4H21')), name, ' ', number),
+		entry: html('li', explained(name), svg('svg', {width: 22, height: 8}, line('M1 4H21')), name, ' ', number),
 	};
 }
 

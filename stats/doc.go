@@ -23,9 +23,11 @@
 //
 //	/cache/            a page for people, with charts
 //	/cache/stats.json  the same numbers as JSON
-//	/cache/metrics     the same numbers in Prometheus text format 0.0.4
+//	/cache/metrics     the numbers of alerts in Prometheus text format 0.0.4; with ?all=1 all of them
 //	/cache/purge       removes entries, with [WithOperators] only
+//	/cache/tune        changes options of a cache, with [WithOperators] only
 //	/cache/record      records the accesses to a cache, with [WithOperators] only
+//	/cache/fleet.json  what the page shows of other instances, with [WithPeers] only
 //
 // The page is a static file. Its script fetches stats.json every few seconds and draws it.
 // The page loads nothing from other origins: the Content-Security-Policy of every answer
@@ -40,7 +42,9 @@
 // timer takes a Snapshot of each cache and timing wheel every 5 seconds, and the last 60 points,
 // or fewer of very many caches, are kept in memory. A program that wants them from its start asks
 // for stats.json then. A cache that is made later has points from its registration on. After more
-// than 20 seconds without a sample the history begins anew.
+// than 20 seconds without a sample the history begins anew. The samples also tell what is wrong: a
+// finding is shown while it goes on, and for a minute after its end. From the first request for metrics
+// on, the timer only notices whether the process was stopped.
 //
 // The handler shows program and host, and names, settings and counts of caches and timing
 // wheels. It shows keys only of a cache with the option HotKeys, and never a value. Of the last
@@ -53,7 +57,7 @@
 // address or a name of [WithHosts]: otherwise another site could read it by DNS rebinding.
 // Only metrics, which has names and numbers, answers to any Host.
 //
-// The function given to WithOperators decides about every request to purge or to record.
+// The function given to WithOperators decides about every request to purge, to tune or to record.
 // Requests that a page of another site made a browser send are refused before.
 //
 // Where [expvar] is served, expvar.Publish("pinwheel", stats.Var{}) adds the same
@@ -83,10 +87,12 @@
 //	sum by (cache) (rate(cache_gets_total{result="hit"}[5m]))
 //	  / sum by (cache) (rate(cache_gets_total[5m]))
 //
-// A histogram that has counted nothing is not written.
+// A histogram that has counted nothing is not written. Without the query all=1 only the small
+// set is: some 50 lines of a busy cache, instead of 110. Those
+// that begin with pinwheel_process are of the process, and without a label.
 //
 // https://github.com/pinwheel-cache/pinwheel/blob/main/docs/metrics.txt lists the metrics, with
-// their names in package otelpinwheel. [CacheMetrics] and [WheelMetrics] have the same, for an
+// their names in package otelpinwheel. [Metrics] has the same, for an
 // exporter of your own.
 //
 // With double the limit the cache would answer about so many more gets per second:

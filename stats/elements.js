@@ -37,7 +37,8 @@ export function fill(parent, length, make) {
 
 // showNumber shows v readably, and in the title exactly.
 export function showNumber(node, v, kind, owner) {
-	setText(node, v == null ? none : typeof v === 'string' ? v : kind.text(v, owner));
+	setText(node, v == null ? none : typeof v === 'number' ? kind.text(v, owner) : v === true ? 'yes' : [].concat(v).join(', '));
+	node.classList.toggle('zero', !v);
 	set(node, 'data-value', v ?? '');
 	set(node, 'title', v ?? '');
 }
@@ -51,15 +52,15 @@ export function find(stats, path) {
 }
 
 // refresh updates all below root: data-field is the path of what an element shows,
-// data-needs of what it is hidden without, data-part of how wide it is.
+// data-needs of what it is hidden without (an empty list is nothing), data-part of how wide it is.
 export function refresh(root, stats) {
 	const each = (name, act) => root.querySelectorAll(`[data-${name}]`).forEach((node) => act(node, node.dataset[name]));
 	each('field', (node, path) => {
 		const [v, owner] = find(stats, path);
 		showNumber(node, v, kindOf(path), owner);
-		if (typeof v === 'number') node.classList.toggle('bad', v > 0 && /panics|failed|abandoned|overdue/.test(path));
+		node.classList.toggle('bad', v > 0 && /10s.*(failed|timed_out|refused)|panics|overdue/.test(path));
 	});
-	each('needs', (node, path) => node.hidden = !find(stats, path)[0]);
+	each('needs', (node, path) => node.hidden = !(find(stats, path)[0]?.length ?? find(stats, path)[0]));
 	each('part', (node, paths) => {
 		const [part, whole = 1] = paths.split('/').map((path) => find(stats, path)[0]);
 		node.style.width = Math.min(100, 100 * part / whole) + '%';
@@ -76,3 +77,17 @@ const fullness = (what, limit) => box('span', 'fullness', field(what),
 // cell shows the field at path; with entries it shows the weight of a weighted cache.
 export const cell = (path) => path !== 'entries' ? field(path) : html('span', {}, fullness(path, 'limit'),
 	html('small', {'data-needs': 'max_weight'}, 'weight ', fullness('weight', 'max_weight')));
+
+const meanings = {
+	absent: 'keys that were neither evicted nor expired recently: they were not there recently',
+	joined: 'callers that waited for the load of another caller',
+	skipped: 'refreshes that did not begin: MaxLoads gave no permit, or another load of the key ran',
+	'by old values': 'answers by a value past its deadline, in its Grace',
+	'permit, 99 % within': 'how long loads waited for a permit of MaxLoads',
+	Waited: 'callers, for a result that was not in the cache: by loads of their own or of others',
+	tombstones: 'removed entries that the timing wheel has not reached yet',
+	unconfirmed: 'keys loaded while the source of changes had not vouched that memory was up to date',
+};
+
+// explained returns the attributes for a word that not all know.
+export const explained = (word) => meanings[word] ? {title: meanings[word]} : {};

@@ -91,9 +91,9 @@ func ExampleSnapshot_Minus() {
 }
 
 // What a collector of your own does: it sends each number of each cache somewhere.
-func ExampleCacheMetrics() {
+func ExampleMetrics() {
 	s := stats.Snapshot{Hits: 3, Misses: 1}
-	for _, m := range stats.CacheMetrics()[:2] {
+	for _, m := range stats.Metrics[stats.Snapshot]()[:2] {
 		for label, v := range m.Values(&s, time.Now()) {
 			fmt.Printf("%s, %s %q: %v\n", m.Name, m.Attribute, label, v)
 		}

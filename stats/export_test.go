@@ -2,12 +2,16 @@ package stats
 
 import (
 	"cmp"
+	"context"
+	"encoding/json"
 	"fmt"
+	"net"
 	"net/http"
 	"strings"
 	"time"
 
 	"github.com/pinwheel-cache/pinwheel/internal/sources"
+	"github.com/pinwheel-cache/pinwheel/internal/vitals"
 )
 
 // A Registry is a registry of its own for a test, so that tests do not see each other's caches
@@ -40,7 +44,7 @@ func (r *registries) UnaskedHandler() http.Handler { return newHandler(r) }
 
 func (r *registries) Metrics() string {
 	var text strings.Builder
-	_ = r.writeMetrics(&text, selection{}) // a Builder takes everything
+	_ = r.writeMetrics(&text, selection{all: true}) // a Builder takes everything
 	return text.String()
 }
 
@@ -53,6 +57,9 @@ type JSONNumber struct {
 	Source string // the path in the object of the cache or timing wheel; empty if it is not there
 	Sample string // the name and label at /metrics; empty if it is not there
 }
+
+// OnRequest reports whether only ?all=1 has m.
+func (m *Metric[S]) OnRequest() bool { return m.all }
 
 // Labels returns the name of the label of m and its values, none if the metric has no label.
 func (m *Metric[S]) Labels() (name string, values []string) {
@@ -153,3 +160,44 @@ func (w WheelSnapshot) Minus(earlier WheelSnapshot) WheelSnapshot {
 	subtract(wheelMetrics, &w, &earlier)
 	return w
 }
+
+// DialPeers makes an option of [WithPeers] before it connect to peers by dial.
+func DialPeers(dial func(ctx context.Context, network, address string) (net.Conn, error)) HandlerOption {
+	return func(h *handler) { h.fleet.client.Transport.(*http.Transport).DialContext = dial }
+}
+
+// AddSelf returns the instances of a fleet of peers with this process, whose stats.json is own.
+func AddSelf(own string, peers ...string) []jsonInstance {
+	var f jsonFleet
+	for _, peer := range peers {
+		var i jsonInstance
+		if err := json.Unmarshal([]byte(peer), &i); err != nil {
+			panic(err)
+		}
+		f.Instances = append(f.Instances, i)
+	}
+	if err := f.addSelf(strings.NewReader(own)); err != nil {
+		panic(err)
+	}
+	return f.Instances
+}
+
+// ProcessMetrics returns a paragraph for each metric of the process.
+func ProcessMetrics() (all []string) {
+	for _, m := range processMetrics {
+		all = append(all, fmt.Sprintf("pinwheel_process_%s\n\t%s. %s\n\n", m.name, m.kind, m.help))
+	}
+	return all
+}
+
+// SetVitals makes all processes have these vitals, until the function that it returns is called.
+func SetVitals(r vitals.Reading) (reset func()) {
+	fakeVitals.Store(&r)
+	return func() { fakeVitals.Store(nil) }
+}
+
+// Stop notes that the process was stopped until now.
+func (r *registries) Stop(length time.Duration) { r.stops.Note(time.Now().Add(-length)) }
+
+// Known returns how many findings of the cache with a name are remembered.
+func (r *registries) Known(name string) int { return len(r.caches.byName[name].memory.known) }

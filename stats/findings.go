@@ -1,138 +1,245 @@
 package stats
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
+	"sync"
 	"time"
+
+	"github.com/pinwheel-cache/pinwheel/internal/sources"
 )
 
-// A finding says what is wrong with a cache, with the evidence.
+// A finding says what is wrong with a cache, a timing wheel or the process, with the evidence.
 type finding struct {
-	Cause string `json:"cause"` // one of the causes below
-	Words string `json:"words"`
+	Cause string  `json:"cause"` // one of the causes below
+	Words string  `json:"words"`
+	Level string  `json:"level"`
+	Since float64 `json:"since_seconds"` // how long ago it began
+	Ended float64 `json:"ended_seconds"` // how long ago it ended; 0 while it goes on
 }
 
-// The causes, as the page shows them.
+// The levels of findings.
 const (
-	loadsHang     = "loads hang"
-	loadsFail     = "loads fail"
-	loadsSlow     = "loads slow"
-	callbacksHang = "callbacks hang"
-	isNew         = "new"
-	wasCleared    = "cleared"
-	ttlTooShort   = "TTL too short"
-	limitTooSmall = "limit too small"
-	moreKeys      = "more keys"
-	onceOnly      = "keys asked for once"
-	oneKey        = "one hot key"
-	grows         = "grows without limit"
-	sourceSilent  = "source silent"
-	sourceSlow    = "source slow"
-	sourcePartial = "source partial"
-	storeFails    = "store fails"
-	undecodable   = "values undecodable"
-	workersBusy   = "workers busy"
+	critical = "critical" // callers suffer now
+	warning  = "warning"  // something has changed, and may hurt
+	advice   = "advice"   // what could be better, or is as intended
 )
 
-const (
-	minGetsPerMinute = 100 // with fewer a ratio is noise
+var levels = []string{critical, warning, advice}
 
-	hanging  = 30 * time.Second // of a load
-	stuck    = time.Minute      // of a call of OnRemove
-	slow     = 50 * time.Millisecond
+// levelOf returns the level of a finding that callers suffer from, or not yet.
+func levelOf(suffer bool) string {
+	if suffer {
+		return critical
+	}
+	return warning
+}
+
+const (
 	hotShare = 0.3  // of the gets, for one key
 	growing  = 1000 // entries: growth of smaller caches is ignored
 	lightest = 8    // on average, of entries whose weight is their bytes
-	rising   = 0.05 // of the gets, by which misses rise
 
-	busySamples = 3 // in a row with callbacks that wait
+	bytesFrom   = 1 << 20 // a MaxWeight of so much seems to be of bytes
+	busySamples = 3       // in a row with callbacks that wait
+
+	settled = 4 * time.Second // without what it says a finding has ended: at the second sample
+	shown   = time.Minute     // after that it is shown as ended
 )
 
-// findings returns what is wrong with a cache, the most urgent first, and never nil.
-// Without a history it knows only what hangs now.
-func findings(l *look[Snapshot]) []finding {
-	all := make([]finding, 0)
-	say := func(cause, format string, args ...any) {
-		all = append(all, finding{cause, fmt.Sprintf(format, args...)})
-	}
-	s, now, past := l.stats, lastMinute(l), beforeLastMinute(l)
-	trouble := nearTrouble(&s.Near, now, say) // explains misses, as trouble with loads does
-	if s.Loads.Running > 0 && s.Loads.Oldest >= hanging {
-		trouble = true
-		say(loadsHang, "Loads hang: %d run, the oldest for %s. What they ask, such as the database, does not answer.", s.Loads.Running, span(s.Loads.Oldest))
-	}
-	if failed := now.Loads.Failed.Count(); failed >= 5 && failed*20 > now.loads() {
-		trouble = true
-		say(loadsFail, "Loads fail: %s of the loads in the last minute. %s", part(failed, now.loads()), meanwhile(now))
-	}
-	if now.loads() >= 5 && now.loadTime() > slow && past.loads() >= 5 && now.loadTime() > 5*past.loadTime() {
-		say(loadsSlow, "Loads are slow: they took %s on average in the last minute, and %s before. Callers that miss wait for them.", span(now.loadTime()), span(past.loadTime()))
-	}
-	if s.Callbacks.Oldest >= stuck {
-		say(callbacksHang, "A call of OnRemove has run for %s, and %d calls wait.", span(s.Callbacks.Oldest), s.Callbacks.Queued)
-	}
-	if cause, words := whyMisses(l, now); cause != "" && !trouble {
-		say(cause, "%s", words)
-	}
-	if s.HottestShare >= hotShare {
-		say(oneKey, "One key has at least %s of the recent gets.", percent(s.HottestShare))
-	}
-	if more, ok := growth(l); ok {
-		if s.MaxWeight == 0 {
-			say(grows, "The cache has no limit and grows: %d entries, %d more than 5 min ago.", s.Entries, more)
-		} else {
-			say(grows, "The cache grows, and its entries weigh %.1f on average: %d entries, %d more than 5 min ago. If MaxWeight is in bytes, let Weigh add 100 for what an entry takes itself.", float64(s.Weight)/float64(s.Entries), s.Entries, more)
+// A memory is what is kept of the findings of a source from look to look. It does not grow.
+type memory struct {
+	known []remembered // each cause once
+	usual usual
+	bound bound
+}
+
+// A remembered is a finding that goes on, or has ended within a minute.
+type remembered struct {
+	finding
+	began, seen time.Time
+	lasts       time.Duration // it ends so long after it was seen: at first settled, after a return a minute, or it would flap
+}
+
+// update remembers what a look has found, and returns what is to be shown, never nil: what goes on
+// before what has ended, the most urgent first.
+func (m *memory) update(now time.Time, found []finding) []finding {
+	for _, f := range found {
+		i := slices.IndexFunc(m.known, func(k remembered) bool { return k.Cause == f.Cause })
+		if i < 0 {
+			i = len(m.known)
+			m.known = append(m.known, remembered{began: now, lasts: settled})
 		}
+		k := &m.known[i]
+		if k.Ended > 0 {
+			k.lasts = shown
+		}
+		k.finding, k.seen = f, now
 	}
+	m.known = slices.DeleteFunc(m.known, func(k remembered) bool { return now.Sub(k.seen) > k.lasts+shown })
+	all := make([]finding, len(m.known))
+	for i := range m.known {
+		k := &m.known[i]
+		k.Since = max(now.Sub(k.began), 0).Seconds()
+		if ago := now.Sub(k.seen); ago > k.lasts {
+			k.Ended = ago.Seconds()
+		}
+		all[i] = k.finding
+	}
+	slices.SortStableFunc(all, func(a, b finding) int {
+		return cmp.Or(cmp.Compare(min(a.Ended, 1), min(b.Ended, 1)), slices.Index(levels, a.Level)-slices.Index(levels, b.Level))
+	})
 	return all
 }
 
-// wheelFindings returns what is wrong with a timing wheel, and never nil.
-func wheelFindings(l *look[WheelSnapshot]) []finding {
-	all, n := make([]finding, 0), len(l.samples)
-	for i := 1; i <= busySamples; i++ {
-		if n < i || l.samples[n-i].stats.Overdue == 0 {
-			return all
-		}
-	}
-	if s := l.stats; s.Overdue > 0 && s.Running >= l.wheel.Workers && l.wheel.Workers > 0 {
-		all = append(all, finding{workersBusy, fmt.Sprintf("Callbacks are late: %d wait past their time, as all %d workers are busy. Raise WithWorkers, if callbacks need no order, or let them hand long work to goroutines of their own.", s.Overdue, l.wheel.Workers)})
-	}
-	return all
+// goes reports whether one of the causes went on at the last look.
+func (m *memory) goes(causes ...string) bool {
+	return slices.ContainsFunc(m.known, func(k remembered) bool { return k.Ended == 0 && slices.Contains(causes, k.Cause) })
 }
 
-// meanwhile says what callers get while loads fail.
-func meanwhile(now period) string {
-	if now.HitsInGrace > 0 {
-		return "Values past their deadline answer " + part(now.HitsInGrace, now.Gets()) + " of the gets, until their Grace ends."
+// judge returns the findings of a look, and remembers them. From a sample it also learns what is
+// usual.
+func (r *registry[S]) judge(l *look[S], sampled bool) []finding {
+	r.mu.Lock()
+	if l.memory == nil {
+		l.memory = new(memory)
 	}
-	return "No value past its deadline (Grace) answered instead: callers of missing keys get the error."
+	m := *l.memory
+	m.known = slices.Clone(m.known) // an update changes it
+	r.mu.Unlock()
+	var found []finding
+	switch l := any(l).(type) { // no lock is held, as a source is asked for keys
+	case *look[Snapshot]:
+		found = diagnose(l, &m, sampled)
+	case *look[WheelSnapshot]:
+		found = wheelFindings(l)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	l.memory.usual, l.memory.bound = m.usual, m.bound
+	return l.memory.update(l.at, found)
 }
 
-// growth returns how many entries a cache that nothing bounds has gained in five minutes, if it
-// grew in each of them. A MaxWeight of a mebibyte and more seems to be of bytes: it bounds nothing
-// if entries weigh next to none of those that they take.
-func growth(l *look[Snapshot]) (more int, ok bool) {
-	s, n := l.stats, len(l.samples)-1
-	light := s.MaxWeight >= 1<<20 && s.Weight < lightest*uint64(s.Entries)
+// A diagnosis finds what is wrong with a cache. Without a history it knows only what hangs now.
+type diagnosis struct {
+	*look[Snapshot]
+	*memory
+	ten, minute period // what happened in the last seconds
+	found       []finding
+}
+
+// diagnoses are reused, as they are large.
+var diagnoses = sync.Pool{New: func() any { return new(diagnosis) }}
+
+// checks look for one thing each. Those that explain others come first.
+var checks = [...]func(*diagnosis){
+	(*diagnosis).near, (*diagnosis).failing, (*diagnosis).hang, (*diagnosis).slow, (*diagnosis).queue,
+	(*diagnosis).callbacks, (*diagnosis).whyMisses, (*diagnosis).hotKey, (*diagnosis).growth,
+}
+
+// diagnose returns what is wrong with a cache.
+func diagnose(l *look[Snapshot], m *memory, sampled bool) []finding {
+	d := diagnoses.Get().(*diagnosis)
+	defer diagnoses.Put(d)
+	d.look, d.memory, d.found = l, m, nil
+	d.ten.set(l.window(10*time.Second - interval/2)) // not longer, so that what has ended is named soon
+	d.minute.set(l.window(time.Minute))
+	m.bound.see(l, m.goes(sources.LimitLowered))
+	for _, check := range checks {
+		check(d)
+	}
+	if sampled {
+		d.learn()
+	}
+	return d.found
+}
+
+// say adds a finding.
+func (d *diagnosis) say(level, cause, format string, args ...any) {
+	words := fmt.Sprintf(format, args...)
+	if slices.Contains(d.cache.Now().Accept, cause) {
+		level, words = advice, "As intended: "+words
+	}
+	d.found = append(d.found, finding{Cause: cause, Words: words, Level: level})
+}
+
+// said reports whether one of the causes was found in this look.
+func (d *diagnosis) said(causes ...string) bool {
+	return slices.ContainsFunc(d.found, func(f finding) bool { return slices.Contains(causes, f.Cause) })
+}
+
+// lately reports whether one of the causes was found in this look, or within the last minute.
+func (d *diagnosis) lately(causes ...string) bool {
+	return d.said(causes...) || slices.ContainsFunc(d.known, func(k remembered) bool { return slices.Contains(causes, k.Cause) })
+}
+
+// bar returns what must be exceeded for a finding to begin or, if it goes on, to go on: half of that,
+// so that what is near the bar does not come and go.
+func (d *diagnosis) bar(begin float64, causes ...string) float64 {
+	if d.goes(causes...) {
+		return begin / 2
+	}
+	return begin
+}
+
+func (d *diagnosis) callbacks() {
+	n, blocked := len(d.samples), d.stats.operation.Blocked
+	if n == 0 || d.samples[n-1].stats.operation.Blocked == 0 {
+		blocked = 0 // perhaps for a moment only
+	}
+	if c := &d.stats.Callbacks; c.Oldest >= time.Minute || blocked > 0 {
+		d.say(levelOf(blocked > 0), sources.CallbacksHang, "OnRemove is too slow: a call has run for %s, %d calls wait, and so many callers of the cache wait for them: %d.", span(c.Oldest), c.Queued, blocked)
+	}
+}
+
+func (d *diagnosis) hotKey() {
+	if share := d.stats.HottestShare; share >= d.bar(hotShare, sources.OneHotKey) {
+		d.say(advice, sources.OneHotKey, "One key has at least %s of the recent gets.", percent(share))
+	}
+}
+
+// growth looks whether a cache that nothing bounds has grown in each of five minutes. A MaxWeight of bytes
+// bounds nothing if entries weigh next to none of those that they take.
+func (d *diagnosis) growth() {
+	s, n := d.stats, len(d.samples)-1
+	light := s.MaxWeight >= bytesFrom && s.Weight < lightest*uint64(s.Entries)
 	if s.Limit > 0 || s.MaxWeight > 0 && !light || s.Entries < growing || n < historyPoints-1 {
-		return 0, false
+		return
 	}
 	entries := s.Entries
 	for i := n - samplesPerMinute; i >= 0; i -= samplesPerMinute {
-		before := l.samples[i].stats.Entries
+		before := d.samples[i].stats.Entries
 		if before >= entries {
-			return 0, false
+			return
 		}
 		entries = before
 	}
-	more = s.Entries - l.samples[0].stats.Entries
-	return more, more > s.Entries/20
+	switch more := s.Entries - d.samples[0].stats.Entries; {
+	case float64(more) <= d.bar(float64(s.Entries)/20, sources.Grows):
+	case s.MaxWeight == 0:
+		d.say(warning, sources.Grows, "The cache has no limit and grows: %d entries, %d more than 5 min ago.", s.Entries, more)
+	default:
+		d.say(warning, sources.Grows, "The cache grows, and its entries weigh %.1f on average: %d entries, %d more than 5 min ago. If MaxWeight is in bytes, let Weigh add 100 for what an entry takes itself.", float64(s.Weight)/float64(s.Entries), s.Entries, more)
+	}
+}
+
+// wheelFindings returns what is wrong with a timing wheel.
+func wheelFindings(l *look[WheelSnapshot]) []finding {
+	n := len(l.samples)
+	for i := 1; i <= busySamples; i++ {
+		if n < i || l.samples[n-i].stats.Overdue == 0 {
+			return nil
+		}
+	}
+	if s := l.stats; s.Overdue > 0 && s.Running >= l.wheel.Workers && l.wheel.Workers > 0 {
+		return []finding{{Cause: sources.WorkersBusy, Level: warning, Words: fmt.Sprintf("Callbacks are late: %d wait past their time, as all %d workers are busy. Raise WithWorkers, if callbacks need no order, or let them hand long work to goroutines of their own.", s.Overdue, l.wheel.Workers)}}
+	}
+	return nil
 }
 
 // percent returns a fraction as text.
 func percent(part float64) string { return fmt.Sprintf("%.0f %%", 100*part) }
-
-func part(n, of uint64) string { return percent(float64(n) / float64(max(of, 1))) }
 
 // span returns a duration as text, with one unit.
 func span(d time.Duration) string {

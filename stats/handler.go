@@ -20,8 +20,9 @@ import (
 //
 // When somebody has opened the page or asked for stats.json, a timer takes a snapshot of every
 // cache and timing wheel each five seconds from then on, so that the page can show the last five
-// minutes. That takes some microseconds, and up to 140 KB of memory, for each, but at most 48 MB for
-// all caches and as much for all wheels: of more than 300 caches it shows less time.
+// minutes. That takes some microseconds, and up to 150 KB of memory, for each, but at most 60 MB for
+// all caches and as much for all wheels: of more than 300 caches it shows less time. From the first
+// request for metrics on, that timer only notices whether the process was stopped.
 func Handler(options ...HandlerOption) http.Handler {
 	return newHandler(&process, options...)
 }
@@ -32,9 +33,10 @@ type HandlerOption func(*handler)
 // A handler serves the statistics of one set of registries.
 type handler struct {
 	registered *registries
-	authorize  func(*http.Request) error // of a purge or recording; nil if there is none
+	authorize  func(*http.Request) error // of a purge, a change or a recording; nil if there is none
 	hosts      []string                  // further names of this machine; see WithHosts
 	errors     bool                      // show the texts of errors
+	fleet      *fleet                    // nil without WithPeers
 }
 
 func newHandler(registered *registries, options ...HandlerOption) *handler {
@@ -71,6 +73,10 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		h.servePurge(w, r)
 		return
 	}
+	if last == "tune" && h.authorize != nil {
+		h.serveTune(w, r)
+		return
+	}
 	if last == "record" && h.authorize != nil {
 		h.serveRecord(w, r)
 		return
@@ -103,7 +109,7 @@ func belowFile(r *http.Request) bool {
 		return false
 	}
 	dir = "/" + strings.ToLower(dir)
-	return slices.ContainsFunc(Files(), func(name string) bool { return strings.Contains(dir, "/"+name) })
+	return slices.ContainsFunc(files(), func(name string) bool { return strings.Contains(dir, "/"+name) })
 }
 
 // assets are the page and what it loads.
@@ -111,10 +117,9 @@ func belowFile(r *http.Request) bool {
 //go:embed page.html *.js *.css *.svg
 var assets embed.FS
 
-// Files returns the names of the files that [Handler] serves besides the page: stats.json,
-// metrics, and what the page loads. They are for routers that need a route for each.
-func Files() []string {
-	names := []string{"stats.json", "metrics"}
+// files returns the names of what a handler serves for GET besides the page.
+func files() []string {
+	names := []string{"stats.json", "metrics", "fleet.json"}
 	all, _ := assets.ReadDir(".") // cannot fail: the files are embedded
 	for _, asset := range all {
 		if asset.Name() != "page.html" {
@@ -137,6 +142,10 @@ func (h *handler) resource(last string) (contentType string, _ resource) {
 		return "application/json", h.json
 	case "metrics":
 		return "text/plain; version=0.0.4; charset=utf-8", h.metrics
+	case "fleet.json":
+		if h.fleet != nil {
+			return "application/json", h.serveFleet
+		}
 	}
 	if last == "page.html" {
 		return "", nil // the page is served at "", where its links are right
@@ -174,11 +183,14 @@ func page(r *http.Request) (func(io.Writer) error, error) {
 func (h *handler) json(r *http.Request) (func(io.Writer) error, error) {
 	h.registered.keepHistory()
 	f, err := newForm(r.URL.Query())
-	f.purge, f.errors = h.authorize != nil, h.errors
+	f.purge, f.errors, f.peers = h.authorize != nil, h.errors, h.fleet != nil
 	return func(to io.Writer) error { return h.registered.writeJSON(to, f) }, err
 }
 
 func (h *handler) metrics(r *http.Request) (func(io.Writer) error, error) {
+	if !h.registered.sampling.Load() {
+		h.registered.ensure(false, h.registered.tick)
+	}
 	of := newSelection(r.URL.Query())
 	return func(to io.Writer) error { return h.registered.writeMetrics(to, of) }, nil
 }

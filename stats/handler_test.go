@@ -124,7 +124,7 @@ func TestNothingIsServedBelowAFile(t *testing.T) {
 		"by itself": h, "ServeMux": mounted("/cache/", h), "StripPrefix": http.StripPrefix("/cache", h),
 		"below a file": mounted("/cache/metrics/", http.StripPrefix("/cache/metrics", h)),
 	} {
-		for _, dir := range []string{"/cache/metrics/", "/cache/metricsx/", "/cache/METRICS;x/", "/cache/metrics%2F", "/cache/x/metrics/../", "/cache/style.css/"} {
+		for _, dir := range []string{"/cache/metrics/", "/cache/metricsx/", "/cache/METRICS;x/", "/cache/metrics%2F", "/cache/x/metrics/../", "/cache/style.css/", "/cache/stats.json/", "/cache/fleet.json/"} {
 			if name == "below a file" {
 				dir = "/cache/metrics" + strings.TrimPrefix(dir, "/cache")
 			}

@@ -115,42 +115,42 @@ func (l *look[S]) window(length time.Duration) point[S] {
 }
 
 // underLimit returns what happened in a window that begins no earlier than the last change of the
-// limit. Without a history that is everything since the cache was
-// made.
-func underLimit(l *look[Snapshot], length time.Duration) Snapshot {
-	to, from := l.stats, l.stats
+// limit. Without a history that is everything since the cache was made.
+func underLimit(l *look[Snapshot], length time.Duration) point[Snapshot] {
+	p := point[Snapshot]{from: l.stats, to: l.stats}
 	if len(l.samples) == 0 {
-		from = &never
+		p.from = new(Snapshot)
 	}
 	for i := len(l.samples) - 1; i >= 0; i-- {
 		before := l.samples[i]
-		if before.stats.Limit != to.Limit || l.at.Sub(before.at) > length+interval/2 {
+		if before.stats.Limit != p.to.Limit || l.at.Sub(before.at) > length+interval/2 {
 			break
 		}
-		from = &before.stats
+		p.from = &before.stats
 	}
-	return between(from, to).Snapshot
+	return p
 }
 
-// A sampler takes a sample of every source at each interval, from the first call of ensure
-// on. Between samples there is only a timer.
+// A sampler looks at the process, and takes a sample of every source, at each interval, from the
+// first call of ensure on. Between samples there is only a timer.
 type sampler struct {
 	mu    sync.Mutex // also held while samples are taken, so that they are in order
 	last  time.Time  // when a sample was taken
 	chain int        // of timers; an older one than this has ended
 
-	sampling atomic.Bool // a sample was taken
+	sampling atomic.Bool // samples are taken; else only the process is watched
+	health
 }
 
 // ensure starts the samples, or starts them again if they have ceased: a timer ends with
 // the synctest bubble that it was made in, and the clock of the next bubble begins anew. A
-// timer is also late after the process was stopped.
-func (s *sampler) ensure(sample func(now time.Time)) {
+// timer is also late after the process was stopped. With first it takes a sample at once.
+func (s *sampler) ensure(first bool, sample func(now time.Time)) {
 	if !s.mu.TryLock() {
 		return // samples are being taken, perhaps of a source that waits for a lock of the caller
 	}
 	defer s.mu.Unlock()
-	if since := time.Since(s.last); since <= 0 || since > 2*interval {
+	if since := time.Since(s.last); first || since <= 0 || since > 2*interval {
 		s.chain++
 		s.tick(s.chain, sample)
 	}
@@ -159,9 +159,10 @@ func (s *sampler) ensure(sample func(now time.Time)) {
 // tick takes a sample and sets the timer for the next. s.mu must be held.
 func (s *sampler) tick(chain int, sample func(now time.Time)) {
 	s.last = time.Now()
-	s.sampling.Store(true)
 	sample(s.last)
+	due := time.Now().Add(interval)
 	time.AfterFunc(interval, func() {
+		s.stops.Note(due)
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		if s.chain == chain {

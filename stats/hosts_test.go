@@ -36,7 +36,7 @@ func TestForeignHostsAtALoopbackAddress(t *testing.T) {
 	} {
 		for _, host := range test.hosts {
 			asked = false
-			for _, file := range []string{"", "stats.json", "page.js", "purge", "nothing", "metrics"} {
+			for _, file := range []string{"", "stats.json", "fleet.json", "page.js", "purge", "nothing", "metrics"} {
 				request := httptest.NewRequest(http.MethodGet, "/"+file, nil)
 				request.Host = host
 				if test.at != nil {

@@ -27,6 +27,9 @@ type jsonHead struct {
 	Program  string    `json:"program"`
 	Host     string    `json:"host"`
 	Purge    bool      `json:"purge"`
+	Peers    bool      `json:"peers"`
+
+	Process map[string]any `json:"process"`
 }
 
 // executable and host identify the process. They are empty if the system does not know
@@ -89,6 +92,8 @@ func (r *registries) writeJSON(to io.Writer, f form) error {
 		Program:  filepath.Base(executable),
 		Host:     host,
 		Purge:    f.purge,
+		Peers:    f.peers,
+		Process:  r.examine(time.Now(), false),
 	})
 	if err != nil {
 		return err
@@ -118,6 +123,7 @@ func writeArray[S any](to io.Writer, r *registry[S], sources []*registration[S],
 		if !ok {
 			continue
 		}
+		l.found = r.judge(&l, false)
 		e.buf = append(e.buf[:0], comma...)
 		if err := make(&e, &l); err != nil {
 			return err
@@ -131,7 +137,7 @@ func writeArray[S any](to io.Writer, r *registry[S], sources []*registration[S],
 }
 
 // newJSONWhatIf returns nil if there is no estimate.
-func newJSONWhatIf(s Snapshot) *jsonWhatIf {
+func newJSONWhatIf(s *Snapshot) *jsonWhatIf {
 	half, ok := s.WhatIfHitRatio(s.WhatIf.Half)
 	double, _ := s.WhatIfHitRatio(s.WhatIf.Double)
 	other, _ := s.WhatIfHitRatio(s.WhatIf.OtherPolicy)

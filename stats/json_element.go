@@ -68,20 +68,21 @@ func makeCache(e *element[Snapshot], l *look[Snapshot], points int, withErrors b
 	if l.cache.Failures != nil {
 		store, lost = l.cache.Failures()
 	}
+	e.setSince(underLimit(l, 5*time.Minute), cacheMetrics)
 	err := e.begin(jsonCache{
 		Name:          l.name,
 		Since:         l.since.UTC(),
-		WhatIf:        newJSONWhatIf(underLimit(l, 5*time.Minute)),
+		WhatIf:        newJSONWhatIf(&e.since),
 		HotKeys:       newJSONHotKeys(l.cache),
 		FailingKeys:   newJSONBadKeys(l.cache.FailingKeys, withErrors),
 		SlowKeys:      newJSONBadKeys(l.cache.SlowKeys, withErrors),
-		Settings:      newJSONSettings(l.cache.Settings),
+		Settings:      newJSONSettings(l.cache.Now()),
 		LastLoadError: newJSONFailure(lastLoadError(l.cache), withErrors),
 		StoreFailed:   newJSONFailure(store, withErrors),
 		SourceLost:    newJSONFailure(lost, withErrors),
 		Purgeable:     l.cache.Purge != nil,
 		Prefixes:      l.cache.PurgePrefix != nil,
-		Findings:      findings(l),
+		Findings:      l.found,
 	}, cacheViews.source, l.stats)
 	if err != nil {
 		return err
@@ -116,7 +117,7 @@ func addWindow(e *element[Snapshot], p point[Snapshot]) {
 
 // makeWheel is makeCache for a timing wheel.
 func makeWheel(e *element[WheelSnapshot], l *look[WheelSnapshot], points int) error {
-	if err := e.begin(jsonWheel{l.name, newJSONWheelSettings(l.wheel), wheelFindings(l)}, wheelViews.source, l.stats); err != nil {
+	if err := e.begin(jsonWheel{l.name, newJSONWheelSettings(l.wheel), l.found}, wheelViews.source, l.stats); err != nil {
 		return err
 	}
 	e.history(l, points, wheelMetrics, wheelViews.point)

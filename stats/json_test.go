@@ -181,8 +181,8 @@ func TestJSONOfNothingHasEmptyArrays(t *testing.T) {
 		executable, _ := os.Executable()
 		host, _ := os.Hostname()
 		want := fmt.Sprintf(`{"version":1,"time":"2000-01-01T00:00:00Z","interval_seconds":5,"program":%q,"host":%q,`+
-			`"purge":false,"caches":[],"wheels":[]}`+"\n", filepath.Base(executable), host)
-		if got := body(t, r.Handler(), "/stats.json"); got != want {
+			`"purge":false,"peers":false,"caches":[],"wheels":[]}`+"\n", filepath.Base(executable), host)
+		if got := regexp.MustCompile(`,"process":{.*?}`).ReplaceAllString(body(t, r.Handler(), "/stats.json"), ""); got != want {
 			t.Errorf("got %s want %s", got, want)
 		}
 	})
@@ -223,7 +223,7 @@ func TestJSONShowsExtras(t *testing.T) {
 		}
 	}
 	settings := map[string]any{"expire_seconds": 60.0, "idle_seconds": 1.0, "jitter": 0.25, "refresh": 0.5, "refresh_after_seconds": 2.0, "grace_seconds": 3.0,
-		"patience_seconds": 4.0, "negative": true, "workers": 8.0, "timeout_seconds": 1.5, "max_loads": 7.0, "policy": "lru"}
+		"patience_seconds": 4.0, "negative": true, "workers": 8.0, "bypass": false, "timeout_seconds": 1.5, "max_loads": 7.0, "policy": "lru"}
 	if got := d.Caches[0]["settings"]; !reflect.DeepEqual(got, settings) {
 		t.Errorf("settings are %v, want %v", got, settings)
 	}

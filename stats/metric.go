@@ -9,7 +9,7 @@ import (
 )
 
 // A Metric describes one metric of caches, whose S is a [Snapshot], or of timing wheels,
-// whose S is a [WheelSnapshot]. [CacheMetrics] and [WheelMetrics] list them. [Handler] makes
+// whose S is a [WheelSnapshot]. [Metrics] lists them. [Handler] makes
 // its metrics and its JSON from this list. The collectors for Prometheus' client library and
 // for OpenTelemetry, which are modules of their own, use it too. A Metric may be read by
 // several goroutines.
@@ -29,6 +29,7 @@ type Metric[S any] struct {
 	// It is empty if the metric has only one number.
 	Attribute string
 
+	all     bool // Handler's metrics have it on request only, as neither alert nor board needs it
 	numbers []number[S]
 	only    func(*S) bool                // whether a source has the metric; nil: each has
 	ofBirth func(born time.Time) float64 // instead of numbers: computed from when the source was made
@@ -49,12 +50,14 @@ type value struct {
 	times *Histogram // of a histogram, else nil; it must not be changed
 }
 
-// CacheMetrics returns the metrics of caches. They are always the same, in the same order.
-func CacheMetrics() []Metric[Snapshot] { return slices.Clone(cacheMetrics) }
-
-// WheelMetrics returns the metrics of timing wheels. They are always the same, in the same
+// Metrics returns the metrics of caches or of timing wheels. They are always the same, in the same
 // order.
-func WheelMetrics() []Metric[WheelSnapshot] { return slices.Clone(wheelMetrics) }
+func Metrics[S Snapshot | WheelSnapshot]() []Metric[S] {
+	if of, ok := any(cacheMetrics).([]Metric[S]); ok {
+		return slices.Clone(of)
+	}
+	return slices.Clone(any(wheelMetrics).([]Metric[S]))
+}
 
 // Values yields the numbers that s has of the metric, each with the value of its label: an
 // uint64 of a counter or level, a float64 of a gauge, a *[Histogram] of a histogram, which must

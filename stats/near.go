@@ -1,6 +1,10 @@
 package stats
 
-import "time"
+import (
+	"time"
+
+	"github.com/pinwheel-cache/pinwheel/internal/sources"
+)
 
 // Near has the counts of a near cache that other caches lack. Its entries are copies of values
 // in a store that all instances of a service share; a source reports changes of these values. In
@@ -31,26 +35,23 @@ type Near struct {
 // exists reports whether the cache is a near cache.
 func (n *Near) exists() bool { return n.MaxLag > 0 }
 
-// nearTrouble reports whether the source of changes is silent or the store fails, and says so.
-func nearTrouble(n *Near, now period, say func(cause, format string, args ...any)) (trouble bool) {
+// near looks whether the source of changes is silent or late, and whether the store fails.
+func (d *diagnosis) near() {
+	n, now, minute := &d.stats.Near, &d.ten.Near, &d.minute.Near
 	if n.exists() && !n.Serving && n.Lag > n.MaxLag {
-		trouble = true
-		say(sourceSilent, "Values stay in memory for %s only: for %s the source of changes has not confirmed that memory is up to date.", span(n.MaxLag), span(n.Lag))
+		d.say(warning, sources.SourceSilent, "Values stay in memory for %s only: for %s the source of changes has not confirmed that memory is up to date.", span(n.MaxLag), span(n.Lag))
 	}
 	if n.Partial {
-		say(sourcePartial, "The source reports some changes late or not at all; its documentation and the log say which. A short LocalExpire bounds what follows.")
+		d.say(advice, sources.SourcePartial, "The source reports some changes late or not at all; its documentation and the log say which. A short LocalExpire bounds what follows.")
 	}
-	if n.Serving && n.Behind > n.MaxLag/6*5 { // of near/redis: a third of MaxLag, and the round trip
-		trouble = true
-		say(sourceSlow, "The source of changes confirms what is %s old, close to MaxLag, %s: set it to %s, or look for what is slow.", span(n.Behind), span(n.MaxLag), span(2*n.Behind))
+	// Of near/redis it is a third of MaxLag, and the round trip.
+	if n.Serving && (n.Behind > n.MaxLag/6*5 || n.Behind > n.MaxLag/3*2 && d.goes(sources.SourceSlow)) {
+		d.say(warning, sources.SourceSlow, "The source of changes confirms what is %s old, close to MaxLag, %s: set it to %s, or look for what is slow.", span(n.Behind), span(n.MaxLag), span(2*n.Behind))
 	}
-	if now.Near.Undecodable >= 5 {
-		trouble = true
-		say(undecodable, "In the last minute %d values of the store could not be decoded: another version of the service, or another program, writes other values for the same keys. See docs/deploys.md.", now.Near.Undecodable)
+	if now.Undecodable > 0 && (minute.Undecodable >= 5 || d.goes(sources.Undecodable)) {
+		d.say(warning, sources.Undecodable, "In the last minute %d values of the store could not be decoded: another version of the service, or another program, writes other values for the same keys. See docs/deploys.md.", minute.Undecodable)
 	}
-	if now.Near.StoreErrors >= 5 {
-		trouble = true
-		say(storeFails, "The store fails: in the last minute %d of its calls failed, %d reads were not tried, and %d fetches asked the database instead.", now.Near.StoreErrors, now.Near.Unasked, now.Near.Bypasses)
+	if now.StoreErrors > 0 && minute.StoreErrors >= 5 || now.StoreErrors+now.Unasked > 0 && d.goes(sources.StoreFails) {
+		d.say(levelOf(d.ten.operation.Refused > 0), sources.StoreFails, "The store fails: in the last 10 s %d of its calls failed and %d reads were not tried, in a minute %d and %d. %d fetches asked the database instead, and %d callers got errors.", now.StoreErrors, now.Unasked, minute.StoreErrors, minute.Unasked, minute.Bypasses, d.minute.operation.Refused)
 	}
-	return trouble
 }

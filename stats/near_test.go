@@ -23,7 +23,7 @@ func TestNearFindings(t *testing.T) {
 		{"healthy", func(*stats.Near) {}, "more keys"},
 		{"reconnecting", func(n *stats.Near) { n.Serving = false }, "more keys"},
 		{"silent", func(n *stats.Near) { n.Serving, n.Lag = false, time.Minute }, "source silent"},
-		{"partial", func(n *stats.Near) { n.Partial = true }, "source partial, more keys"},
+		{"partial", func(n *stats.Near) { n.Partial = true }, "more keys, source partial"},
 		{"slow", func(n *stats.Near) { n.Behind = 850 * time.Millisecond }, "source slow"},
 		{"store away", func(n *stats.Near) { n.StoreErrors, n.Bypasses = 5, 4 }, "store fails"},
 		{"two versions", func(n *stats.Near) { n.Undecodable = 5 }, "values undecodable"},

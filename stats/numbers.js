@@ -6,7 +6,9 @@ export const sizes = [[1, ''], [1e3, 'k'], [1e6, 'M'], [1e9, 'G'], [1e12, 'T']];
 const times = [[1e-6, 'µs'], [1e-3, 'ms'], [1, 's'], [60, 'min'], [3600, 'h'], [86400, 'd']];
 
 const trimmed = (v) => String(Number(v.toPrecision(3)));
+export const bytes = (v) => scaled(v, sizes, digits) + 'B';
 export const clock = (ms) => new Date(ms).toLocaleTimeString('en-GB');
+export const dated = (time) => new Date(time).toLocaleString('en-GB');
 
 // digits returns v with three digits, or more before the point.
 export const digits = (v) => v < 0.0995 ? trimmed(v) : v.toFixed(v < 9.995 ? 2 : v < 99.95 ? 1 : 0);
@@ -16,6 +18,9 @@ export function scaled(v, units, show) {
 	const [size, unit] = units.findLast(([size]) => v >= size * 0.9995) ?? units[0];
 	return show(v / size) + (unit && space + unit);
 }
+
+// span returns seconds in one whole unit.
+export const span = (v) => v < 120 ? Math.round(v) + space + 's' : scaled(v, times, Math.round);
 
 // niceStep returns the least of 1, 2 and 5 times a power of ten that is not below v.
 export function niceStep(v) {
@@ -43,7 +48,7 @@ export const count = {
 	top: 4,
 };
 export const rate = {
-	text: (v) => (v < 999.5 ? digits(v) : count.text(v)) + space + '/s',
+	text: (v) => !v ? '0' : (v < 999.5 ? digits(v) : count.text(v)) + space + '/s',
 	tick: count.tick,
 	step: niceStep,
 	top: 1,
@@ -57,7 +62,7 @@ export const seconds = { // a quantile of nothing is 0
 };
 
 export function kindOf(path) {
-	if (/(ratio|share|jitter)$/.test(path)) return percent;
+	if (/(ratio|share|jitter|refresh)$/.test(path)) return percent;
 	if (path.endsWith('per_second')) return rate;
 	return path.endsWith('seconds') ? seconds : count;
 }

@@ -1,22 +1,23 @@
 // The tables of all caches and wheels.
 
-import {state, store, show} from './state.js';
+import {state, store} from './state.js';
 import {kindOf} from './numbers.js';
-import {html, box, button, setText, set, find, refresh, cell} from './elements.js';
+import {html, box, button, setText, set, find, refresh, cell, explained} from './elements.js';
 import {newFrame, newSpark} from './curves.js';
+import {newFindings, levelOf} from './findings.js';
 
 // A column: title, note, path of its field, and perhaps the field of its spark.
 export const columns = {
 	caches: [
 		['Cache', 'name', 'name'],
-		['Hit ratio', '1 min', 'windows.1m.hit_ratio', 'hit_ratio'],
+		['Hit ratio', '10 s', 'windows.10s.hit_ratio', 'hit_ratio'],
 		['Hit ratio', '5 min', 'windows.5m.hit_ratio'],
-		['Hit ratio', 'in all', 'hit_ratio'],
-		['Requests', '1 min', 'windows.1m.gets_per_second', 'gets'],
+		['Requests', '10 s', 'windows.10s.gets_per_second', 'gets'],
 		['Entries', 'of limit', 'entries'],
-		['Evictions', '1 min', 'rates.evicted_per_second'],
-		['Load time', 'p99, 5 min', 'windows.5m.load_p99_seconds'],
-		['Loads failed', '1 min', 'rates.failed_per_second'],
+		['Evicted', '1 min', 'windows.1m.evicted'],
+		['Waited', 'p99, 1 min', 'windows.1m.wait_p99_seconds'],
+		['Load time', 'p99, 1 min', 'windows.1m.load_p99_seconds'],
+		['Loads failed', '10 s', 'windows.10s.loads_failed'],
 		['Loads running', 'now', 'loads.running'],
 	],
 	wheels: [
@@ -24,7 +25,7 @@ export const columns = {
 		['Pending', 'timers', 'pending'],
 		['Backlog', 'callbacks', 'backlog'],
 		['Running', 'callbacks', 'running'],
-		['Fired', '1 min', 'fired_per_second', 'fired'],
+		['Fired', 'in all', 'fired', 'fired'],
 		['Lateness', 'p99, in all', 'lateness_p99_seconds'],
 		['Panics', 'in all', 'panics'],
 	],
@@ -40,7 +41,7 @@ function newTable(what) {
 		order();
 	};
 	const heads = columns[what].map(([title, note], i) =>
-		html('th', {}, button(() => sortBy(i), title + ' ', html('small', {}, note))));
+		html('th', explained(title), button(() => sortBy(i), title + ' ', html('small', {}, note))));
 	const body = html('tbody');
 	const node = html('table', {class: 'card list', 'aria-label': what}, html('thead', {}, html('tr', {}, ...heads)), body);
 
@@ -86,12 +87,13 @@ function newRow(what, name) {
 		return html('td', {'data-title': title + ', ' + note}, spark?.node ?? '', cell(path));
 	});
 	const link = html('a', {href: '#/' + what.slice(0, -1) + '/' + encodeURIComponent(name), 'data-field': 'name'}, name);
+	const cause = html('small', {'data-needs': 'findings', 'data-field': 'findings.0.cause'});
 	const node = html('tr', {'data-name': name},
-		html('th', {scope: 'row'}, link, html('small', {'data-needs': 'quiet'}, 'no traffic yet'),
-			html('small', {class: 'bad', 'data-needs': 'findings.0', 'data-field': 'findings.0.cause'})), ...cells);
+		html('th', {scope: 'row'}, link, html('small', {'data-needs': 'quiet'}, 'no traffic yet'), cause), ...cells);
 	const row = {node, update(stats) {
 		row.stats = stats;
 		node.hidden = !name.toLowerCase().includes(state.filter);
+		set(cause, 'class', levelOf(stats.findings?.[0]));
 		refresh(node, stats);
 		const frame = newFrame(state.points[what].get(name));
 		sparks.forEach((spark) => spark.update(frame));
@@ -103,21 +105,20 @@ export const newNotice = () => box('p', 'notice', 'No answer yet.');
 
 export function newOverview() {
 	const tables = [newTable('caches'), newTable('wheels')];
-	const filter = html('input', {type: 'search', placeholder: 'Filter by name', 'aria-label': 'Filter by name'});
+	const findings = newFindings((f) => f.name.toLowerCase().includes(state.filter));
 	const notice = newNotice();
-	const node = html('div', {}, filter, notice, ...tables.map((table) => table.node));
+	const node = html('div', {}, findings.node, notice, ...tables.map((table) => table.node));
 	const update = () => {
+		findings.update();
 		tables.forEach((table) => table.update());
 		const rows = tables.flatMap((table) => [...table.rows.values()]);
-		filter.hidden = rows.length <= 8 && !state.filter;
 		notice.hidden = rows.some((row) => !row.node.hidden);
 		setText(notice, rows.length ? 'No name has this in it.' :
 			'No cache is registered. A cache or timing wheel is here until it is closed or collected.');
 	};
-	filter.hidden = true;
-	filter.oninput = () => {
-		state.filter = filter.value.toLowerCase();
-		show();
+	const first = () => {
+		if (state.json) update(); // it may be behind another view
+		return node.querySelector('tbody tr:not([hidden]) a');
 	};
-	return {title: 'pinwheel', node, filter, update};
+	return {node, update, first};
 }

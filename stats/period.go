@@ -1,64 +1,65 @@
 package stats
 
 import (
-	"sync"
+	"fmt"
 	"time"
 )
 
-// A period has what happened between two snapshots. Its levels and gauges are those of the later.
-type period struct{ Snapshot }
-
-// never is the Snapshot of a cache that has just been made.
-var never Snapshot
-
-// between returns what happened from one Snapshot to another.
-func between(from, to *Snapshot) period {
-	s := minuends.Get().(*Snapshot)
-	defer minuends.Put(s)
-	*s = *to
-	subtract(cacheMetrics, s, from)
-	return period{*s}
+// A period has what happened in a window. Its levels and gauges are those of its end.
+type period struct {
+	Snapshot
+	length time.Duration
 }
 
-// minuends are reused, as a Snapshot is large and a look takes several.
-var minuends = sync.Pool{New: func() any { return new(Snapshot) }}
+func (p *period) set(w point[Snapshot]) {
+	p.Snapshot, p.length = *w.to, w.length
+	subtract(cacheMetrics, &p.Snapshot, w.from)
+}
 
-// of returns n as a share of the gets, from 0 to 1.
-func (s period) of(n uint64) float64 { return float64(n) / float64(max(s.Gets(), 1)) }
-
-func (s period) loads() uint64 { return s.Loads.all().Count() }
-
-func (s period) loadTime() time.Duration { return s.Loads.all().Mean() }
+// String says when it was, in words.
+func (p *period) String() string {
+	if p.length > 3*interval {
+		return "in a minute"
+	}
+	return "in the last 10 s"
+}
 
 // samplesPerMinute is how many samples are taken in a minute.
 const samplesPerMinute = int(time.Minute / interval)
 
-// lastMinute returns what happened in the last minute, or since the history began.
-func lastMinute(l *look[Snapshot]) (s period) {
-	if n := len(l.samples); n > 0 {
-		s = between(&l.samples[max(0, n-samplesPerMinute)].stats, l.stats)
+// ratio returns n as a share of all, from 0 to 1.
+func ratio(n, all uint64) float64 { return float64(n) / float64(max(all, 1)) }
+
+// A share is how many of all there were in a period.
+type share func(*period) (n, all uint64)
+
+// often reports whether a share is above a bar. It is named as soon as that is clear, and ends when
+// the last ten seconds have so few that they differ from the minute, if they have enough to tell.
+func (d *diagnosis) often(cause string, of share, bar float64) bool {
+	n, all := of(&d.ten)
+	inMinute, allInMinute := of(&d.minute)
+	now, usually := ratio(n, all), ratio(inMinute, allInMinute)
+	if !d.goes(cause) {
+		return n >= 3 && now > 0.5 || n >= 5 && now > bar || n > 0 && inMinute >= 5 && usually > bar
 	}
-	return s
+	return now > bar/2 || usually > bar/2 && inMinute*all < 6*allInMinute
 }
 
-// beforeLastMinute returns what happened before that, since the cache was made.
-func beforeLastMinute(l *look[Snapshot]) (s period) {
-	if n := len(l.samples); n > samplesPerMinute {
-		s = between(&never, &l.samples[n-samplesPerMinute].stats)
+// mostly reports whether a share is above half of what there was now.
+func (d *diagnosis) mostly(of share) bool {
+	n, all := of(&d.ten)
+	if all < 3 {
+		n, all = of(&d.minute)
 	}
-	return s
+	return 2*n > all
 }
 
-// bestMinute returns the minute of the history, before the last one, with the lowest share
-// of misses: the normal state, as far as the history goes back. Minutes with few gets do
-// not count.
-func bestMinute(l *look[Snapshot]) (best period) {
-	for to := len(l.samples) - samplesPerMinute; to > 0; to -= samplesPerMinute / 4 {
-		a, b := &l.samples[max(0, to-samplesPerMinute)].stats, &l.samples[to].stats
-		s := period{Snapshot{Hits: minus(b.Hits, a.Hits), Misses: minus(b.Misses, a.Misses)}} // all that is compared
-		if s.Gets() >= minGetsPerMinute && (best.Gets() == 0 || s.of(s.Misses) < best.of(best.Misses)) {
-			best = between(a, b)
-		}
+// count returns a share in words: of now and, if that differs, of the minute.
+func (d *diagnosis) count(of share) string {
+	n, all := of(&d.ten)
+	words := fmt.Sprintf("%d of %d %v", n, all, &d.ten)
+	if inMinute, allInMinute := of(&d.minute); allInMinute != all {
+		words += fmt.Sprintf(", %d of %d in a minute", inMinute, allInMinute)
 	}
-	return best
+	return words
 }

@@ -1,8 +1,9 @@
 // Polls stats.json, and remembers its points.
 
-import {base, state, byId, show} from './state.js';
-import {clock} from './numbers.js';
+import {base, state, byId, show, thisProcess} from './state.js';
+import {clock, dated, bytes, percent} from './numbers.js';
 import {setText} from './elements.js';
+import {collect} from './findings.js';
 
 function accept(json) {
 	for (const what of ['caches', 'wheels']) remember(what, json);
@@ -10,14 +11,18 @@ function accept(json) {
 		cache.gets = cache.hits + cache.misses;
 		cache.quiet = !cache.gets && !cache.sets;
 		cache.purge = json.purge;
-		const points = state.points.caches.get(cache.name);
-		cache.rates = {evicted_per_second: recent(points, 'evicted'), failed_per_second: recent(points, 'loads_failed')};
 	}
-	for (const wheel of json.wheels) wheel.fired_per_second = recent(state.points.wheels.get(wheel.name), 'fired');
-	Object.assign(state, {json, answered: Date.now(), failure: ''});
+	Object.assign(state, {json, findings: collect(json), answered: Date.now(), failure: ''});
 	document.body.dataset.updated = json.time;
-	setText(byId('process'), `${json.program} on ${json.host}`);
+	byId('fleet').hidden = !json.peers;
+	setText(byId('process'), thisProcess());
+	setText(byId('runs'), json.process ? runs(json.process) : '');
 	show();
+}
+
+function runs({version, started, heap_bytes, memory_limit_bytes, collector_share}) {
+	const heap = bytes(heap_bytes) + (memory_limit_bytes ? ' of ' + bytes(memory_limit_bytes) : '');
+	return `${version} since ${dated(started)} · heap ${heap} · collector ${percent.text(collector_share)} of the CPU`;
 }
 
 // remember adds points that are over, and forgets those an hour old, or of a lost name.
@@ -35,11 +40,6 @@ function prepare(point) {
 	const from = Date.parse(point.start);
 	const gets = point.hits + point.misses_absent + point.misses_expired + point.misses_evicted;
 	return {...point, from, to: from + 1000 * point.seconds, gets, hit_ratio: gets ? point.hits / gets : null};
-}
-
-function recent(points, field) {
-	const total = (f) => points.slice(-12).reduce((sum, p) => sum + p[f], 0);
-	return total(field) / (total('seconds') || 1);
 }
 
 // wanted returns how many points (of 5 s) to ask for: those missed, or all.

@@ -13,20 +13,24 @@ import (
 var textTypes = map[string]string{counter: "counter", level: "gauge", gauge: "gauge", durations: "histogram"}
 
 // writeMetrics writes the statistics of the selected caches and wheels in Prometheus
-// text format 0.0.4.
+// text format 0.0.4, and those of the process if all are.
 func (r *registries) writeMetrics(to io.Writer, of selection) error {
 	now := time.Now()
-	err := writeFamilies(to, "cache", cacheMetrics, r.caches.looks(of.hasCache, now))
-	return cmp.Or(err, writeFamilies(to, "wheel", wheelMetrics, r.wheels.looks(of.hasWheel, now)))
+	err := writeFamilies(to, "cache", of.all, cacheMetrics, r.caches.looks(of.hasCache, now))
+	err = cmp.Or(err, writeFamilies(to, "wheel", of.all, wheelMetrics, r.wheels.looks(of.hasWheel, now)))
+	if !of.some {
+		err = cmp.Or(err, r.writeProcess(to))
+	}
+	return err
 }
 
-// writeFamilies writes the samples of all looks, with their names in the label by. The
-// format wants all samples of a metric together.
-func writeFamilies[S any](to io.Writer, by string, metrics []Metric[S], looks []look[S]) error {
+// writeFamilies writes the samples of all looks, with their names in the label by; without all,
+// those of the small set. The format wants all samples of a metric together.
+func writeFamilies[S any](to io.Writer, by string, all bool, metrics []Metric[S], looks []look[S]) error {
 	e := exposition{by: by}
 	for i := range metrics {
 		m := &metrics[i]
-		if m.Name == "" {
+		if m.Name == "" || m.all && !all {
 			continue
 		}
 		e.family, e.kind, e.help, e.headed = m.Name, m.Kind, m.Help, false

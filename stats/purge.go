@@ -10,7 +10,7 @@ import (
 	"github.com/pinwheel-cache/pinwheel/internal/sources"
 )
 
-// WithOperators makes the handler also serve purge. A POST to it removes a key of a cache, all
+// WithOperators makes the handler also serve purge, tune and record. A POST to it removes a key of a cache, all
 // keys with a prefix if keys are strings, or all keys:
 //
 //	curl -d 'cache=users&key=42' http://127.0.0.1:8080/cache/purge
@@ -29,6 +29,17 @@ import (
 //
 // This records the accesses of 60 seconds to one key in 64, with hashes instead of keys, for
 // cmd/cachesim. Both numbers may be left out; these are the defaults.
+//
+// And about tune, which changes options of a cache until the process ends:
+//
+//	curl -d 'cache=users&max_loads=10&grace=1m&expire=5m&patience=100ms' http://127.0.0.1:8080/cache/tune
+//	curl -d 'cache=users&bypass=1' http://127.0.0.1:8080/cache/tune
+//
+// Each field but cache may be left out; without any, tune only reads. With bypass=1 the cache is emptied, and
+// stores nothing until bypass=0; see Tuning in package cache. In a near cache max_loads and bypass can
+// be changed, and the latter is of its memory. The answer is JSON with what holds then: {"expire_seconds": 300,
+// "grace_seconds": 60, "patience_seconds": 0.1, "max_loads": 10, "bypass": false}; or {"error": "..."}, and
+// nothing is changed.
 //
 // The answer to a purge is JSON: {"removed": 1} with the number of entries removed, 0 if
 // the cache does not have the key, or {"error": "..."}. That of a near cache has a "note" too:

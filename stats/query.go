@@ -8,14 +8,16 @@ import (
 	"unicode/utf8"
 )
 
-// A selection names the caches and wheels of a query. The zero selection is all of them.
+// A selection names the caches and wheels of a query. The zero selection is all of them,
+// with the small set of metrics.
 type selection struct {
 	some           bool // only caches and wheels of these names
+	all            bool // of metrics: those on request too
 	caches, wheels []string
 }
 
 func newSelection(query url.Values) selection {
-	s := selection{caches: query["cache"], wheels: query["wheel"]}
+	s := selection{caches: query["cache"], wheels: query["wheel"], all: query.Get("all") == "1"}
 	s.some = len(s.caches)+len(s.wheels) > 0
 	return s
 }
@@ -29,6 +31,7 @@ type form struct {
 	selection
 	purge  bool // it is allowed to purge
 	errors bool // the texts of errors are shown
+	peers  bool // there is fleet.json
 	points int  // of history for each cache and wheel; below 0 no history at all
 }
 

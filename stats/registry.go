@@ -48,8 +48,14 @@ func register[S any](all *registries, r *registry[S], name string, snapshot func
 }
 
 // keepHistory starts the samples.
-func (r *registries) keepHistory() {
-	r.ensure(r.sample)
+func (r *registries) keepHistory() { r.ensure(!r.sampling.Swap(true), r.tick) }
+
+// tick takes samples, if somebody has asked for them, and else only watches the process.
+func (r *registries) tick(now time.Time) {
+	if r.sampling.Load() {
+		r.sample(now)
+	}
+	r.examine(now, true)
 }
 
 // sample takes a sample of every cache and wheel.
@@ -80,7 +86,8 @@ type registration[S any] struct {
 	snapshot func() (S, bool)
 	cache    sources.Cache[Snapshot] // zero for a wheel
 	wheel    sources.WheelSettings   // zero for a cache
-	history  history[S]              // guarded by the registry's mu
+	history  history[S]              // guarded by the registry's mu, as is memory
+	memory   *memory                 // nil before the first look for findings
 }
 
 // A look is a snapshot of one source, with the samples taken before.
@@ -89,6 +96,7 @@ type look[S any] struct {
 	at      time.Time
 	stats   *S
 	samples []*sample[S] // as of then; none before histories are kept
+	found   []finding    // by judge
 }
 
 // register adds a source, whose snapshot must not be nil, under a name made of name, which
@@ -166,7 +174,7 @@ func (r *registry[S]) look(reg *registration[S], now time.Time) (l look[S], ok b
 	if s, ok := any(&stats).(*Snapshot); ok && reg.cache.Operation != nil {
 		s.operation = reg.cache.Operation()
 	}
-	return look[S]{reg, now, &stats, r.samples(reg)}, true
+	return look[S]{reg, now, &stats, r.samples(reg), nil}, true
 }
 
 func (r *registry[S]) samples(reg *registration[S]) []*sample[S] {
@@ -182,8 +190,9 @@ func (r *registry[S]) sample(now time.Time) {
 	}
 }
 
-// keep adds a sample of a source to its history.
+// keep adds a sample of a source to its history, and remembers what is wrong.
 func (r *registry[S]) keep(l look[S]) {
+	r.judge(&l, true)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	l.history.add(&sample[S]{l.at, *l.stats}, samplesOfEach[S](len(r.byName)))

@@ -165,9 +165,9 @@ func TestMemoryOfHistories(t *testing.T) {
 		caches, points, most int
 		lasts                time.Duration
 	}{
-		{100, 61, 100 * 142_000, 6 * time.Minute},
+		{100, 61, 100 * 148_000, 6 * time.Minute},
 		{2000, 6, 48 << 20, 90 * time.Second},
-		{20_000, 1, 48 << 20, 30 * time.Second},
+		{20_000, 1, 60 << 20, 30 * time.Second},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			var r stats.Registry

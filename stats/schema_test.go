@@ -94,16 +94,18 @@ func setNumber(object map[string]any, name string, n stats.JSONNumber) {
 // Catches: a metric that it does not have.
 func TestDocumentationListsTheMetrics(t *testing.T) {
 	checkFile(t, "../docs/metrics.txt", []byte(`Metrics, as "go test ./stats -update" writes them: what /metrics serves, and what the modules
-otel and prometheus collect.
+otel and prometheus collect. /metrics has those marked ?all=1 only with that query.
 
 A level is a gauge whose sum over all caches has a meaning. A cache has metrics of a limit,
 weights, hot keys, estimates and package near only if it has these.
 
 Of caches. Each has the label cache, in OpenTelemetry pinwheel.cache.name.
 
-`+listOf(stats.CacheMetrics())+`Of timing wheels. Each has the label wheel, in OpenTelemetry pinwheel.timingwheel.name.
+`+listOf(stats.Metrics[stats.Snapshot]())+`Of timing wheels. Each has the label wheel, in OpenTelemetry pinwheel.timingwheel.name.
 
-`+strings.TrimSuffix(listOf(stats.WheelMetrics()), "\n")))
+`+listOf(stats.Metrics[stats.WheelSnapshot]())+`Of the process, without a label, at /metrics only.
+
+`+strings.TrimSuffix(strings.Join(stats.ProcessMetrics(), ""), "\n")))
 }
 
 // listOf returns a paragraph for each metric: the names in Prometheus and OpenTelemetry, what it is,
@@ -121,7 +123,11 @@ func listOf[S any](metrics []stats.Metric[S]) string {
 		default:
 			list.WriteString(m.Name + ", " + m.Path)
 		}
-		fmt.Fprintf(&list, "\n\t%s, %s. %s\n", m.Kind, m.Unit, m.Help)
+		request := ""
+		if m.OnRequest() {
+			request = ", ?all=1"
+		}
+		fmt.Fprintf(&list, "%s\n\t%s, %s. %s\n", request, m.Kind, m.Unit, m.Help)
 		if label, values := m.Labels(); label != "" {
 			fmt.Fprintf(&list, "\t%s, %s: %s.\n", label, m.Attribute, strings.Join(values, ", "))
 		}

@@ -21,13 +21,14 @@ type jsonSettings struct {
 	Timeout  float64 `json:"timeout_seconds"`
 	MaxLoads int     `json:"max_loads"`
 	Workers  int     `json:"workers"`
+	Bypass   bool    `json:"bypass"`
 	Policy   string  `json:"policy"`
 }
 
 func newJSONSettings(s sources.Settings) jsonSettings {
 	return jsonSettings{
 		s.Expire.Seconds(), s.Idle.Seconds(), s.Jitter, s.Refresh, s.RefreshAfter.Seconds(), s.Grace.Seconds(), s.Patience.Seconds(),
-		s.Negative, s.Timeout.Seconds(), s.MaxLoads, s.Workers, s.Policy,
+		s.Negative, s.Timeout.Seconds(), s.MaxLoads, s.Workers, s.Bypass, s.Policy,
 	}
 }
 

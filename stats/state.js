@@ -4,8 +4,9 @@ export const base = new URL(import.meta.url);
 base.username = base.password = ''; // fetch refuses an address that has them, and sends them all the same
 
 export const state = {
-	view: null, // what is shown; it has node, title and update
+	view: null, // what is shown; it has node and update, and of one cache or wheel its name
 	json: null, // the last good answer
+	findings: [], // of all that it has
 	answered: Date.now(), // when it came
 	failure: '', // why the last request failed
 	paused: false,
@@ -27,4 +28,14 @@ export function store() {
 }
 
 export const byId = (id) => document.getElementById(id);
-export const show = () => state.json && state.view.update();
+
+export function show() {
+	if (!state.json) return;
+	state.view.update();
+	const urgent = state.findings.filter((f) => !f.ended_seconds && f.level !== 'advice').length;
+	const title = (urgent ? `(${urgent}) ` : '') + (state.view.name ? state.view.name + ' · ' : '') + thisProcess();
+	if (document.title !== title) document.title = title;
+}
+
+export const thisProcess = ({program, host, process} = state.json) => `${program} on ${host}` + (process ? `, pid ${process.pid}` : '');
+

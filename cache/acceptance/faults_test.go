@@ -83,6 +83,7 @@ func methods[K comparable](c *cache.Cache[K, int], key K) map[string]func() {
 		"DelFunc":      func() { c.DelFunc(func(k K, _ int) bool { return k == key }) },
 		"ResizeWeight": func() { _ = c.ResizeWeight(5) },
 		"Wait":         func() { _ = c.Wait(ended) },
+		"Tune":         func() { _, _ = c.Tune(func(t *cache.Tuning) { t.MaxLoads = 1001 - t.MaxLoads%2 }) },
 		"Save": func() {
 			_ = c.Save(io.Discard, func(b []byte, _ K, _ int) ([]byte, error) { return b, nil })
 		},

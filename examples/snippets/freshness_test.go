@@ -88,3 +88,10 @@ func Fetched(ctx context.Context, url string, pages *cache.Cache[string, documen
 	})
 	return page, err
 }
+
+func Tuned(users *cache.Cache[int64, *person]) (cache.Tuning, error) {
+	now, err := users.Tune(func(t *cache.Tuning) {
+		t.MaxLoads, t.Grace = 10, time.Hour // the database is weak: fewer loads, older values
+	})
+	return now, err
+}

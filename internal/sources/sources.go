@@ -80,6 +80,11 @@ type Cache[S any] struct {
 	// PurgeAll removes all entries, and returns how many it removed.
 	PurgeAll func() (removed int)
 
+	// Tune changes options of the cache, or only reads them if change is nil, and returns those that
+	// hold now; alive is false once the cache is gone. It returns an error that says what is wrong,
+	// and has changed nothing then. change may be called several times.
+	Tune func(change func(*Tuning)) (now Tuning, alive bool, err error)
+
 	// Record writes a recording for cmd/cachesim to w until ctx ends, of one key in
 	// oneIn. It returns an error if it cannot begin, and then has written nothing, or
 	// the error of w.
@@ -126,7 +131,7 @@ type BadKey struct {
 // An Operation is what operators want to know of a cache. Counters are cumulative since the cache was
 // made; gauges, marked as such, are the present state.
 type Operation struct {
-	NotFound uint64 // loads that found that there is no value: by Negative, NotFound or Gone
+	NotFound uint64 // keys for which a load found that there is no value: by Negative, NotFound or Gone
 
 	Failing int // gauge: keys whose last load has failed; at most 64 are known
 	InRow   int // gauge: most loads of one key that have failed in a row
@@ -152,9 +157,28 @@ type Settings struct {
 	Negative     bool          // errors may be kept
 	Timeout      time.Duration // of a load
 	MaxLoads     int           // loads at once
+	Bypass       bool          // nothing is stored now: only by Tune
 	Workers      int           // calls of OnRemove at once; 0: there is no OnRemove
 	Policy       string        // eviction policy
 	Accept       []string      // causes of findings that are as intended
+}
+
+// A Tuning has the options that can be changed: it is cache.Tuning.
+type Tuning struct {
+	Expire, Grace, Patience time.Duration
+	MaxLoads                int
+	Bypass                  bool
+}
+
+// Now returns the settings with what has been tuned.
+func (c *Cache[S]) Now() Settings {
+	s := c.Settings
+	if c.Tune != nil {
+		if now, alive, _ := c.Tune(nil); alive {
+			s.Expire, s.Grace, s.Patience, s.MaxLoads, s.Bypass = now.Expire, now.Grace, now.Patience, now.MaxLoads, now.Bypass
+		}
+	}
+	return s
 }
 
 // A Failure is an error, and when it came.

@@ -1,6 +1,7 @@
 package alerts
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"math/rand/v2"
@@ -14,11 +15,11 @@ import (
 
 // near returns a near cache with a source that vouches in time until it is set to Lost. Values
 // in memory live for a minute.
-func (s *service) near(away near.Away) (nearUsers, near.Watcher) {
+func (s *service) near() (nearUsers, near.Watcher) {
 	u := nearUsers{store: &store{}, zipf: rand.NewZipf(rand.New(rand.NewPCG(1, 2)), 1.1, 1, 2_000)}
 	source := &source{}
 	var err error
-	u.Cache, err = near.New(u.store, source, near.Options[int, int]{Name: "users", Limit: 2_000, LocalExpire: time.Minute, Jitter: 0.1, Away: away})
+	u.Cache, err = near.New(u.store, source, near.Options[int, int]{Name: "users", Limit: 2_000, LocalExpire: time.Minute, Jitter: 0.1})
 	s.do(err)
 	s.t.Cleanup(func() { s.do(u.Close(context.Background())) })
 	synctest.Wait() // for Watch
@@ -38,13 +39,16 @@ func (u nearUsers) popular() {
 	go u.Take(context.Background(), key, func(context.Context) (int, error) { return key, nil })
 }
 
-// A store has a value for each key, and fails on request.
-type store struct{ fail atomic.Bool }
+// A store has a value for each key. On request it fails, or takes other than a millisecond.
+type store struct {
+	fail  atomic.Bool
+	takes atomic.Int64
+}
 
 var errAway = errors.New("connection refused")
 
 func (s *store) do() error {
-	time.Sleep(time.Millisecond)
+	time.Sleep(time.Duration(cmp.Or(s.takes.Load(), int64(time.Millisecond))))
 	if s.fail.Load() {
 		return errAway
 	}

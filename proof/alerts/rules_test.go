@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -15,10 +16,10 @@ import (
 	"github.com/prometheus/common/promslog"
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/model/rulefmt"
+	"github.com/prometheus/prometheus/model/value"
 	"github.com/prometheus/prometheus/promql"
 	"github.com/prometheus/prometheus/promql/promqltest"
 	"github.com/prometheus/prometheus/rules"
-	"github.com/prometheus/prometheus/storage"
 	"github.com/prometheus/prometheus/util/teststorage"
 
 	"github.com/pinwheel-cache/pinwheel/internal/settle"
@@ -59,6 +60,7 @@ type monitor struct {
 	engine  *promql.Engine
 	groups  []*rules.Group
 	panels  map[string]panel
+	last    map[string]labels.Labels // the series of the last scrape
 }
 
 func newMonitor(t *testing.T) *monitor {
@@ -91,7 +93,7 @@ func (m *monitor) evaluate(t *testing.T, scrapes []scrape) firings {
 	fired := make(firings)
 	for _, s := range scrapes {
 		now := instant(s.at)
-		ingest(t, m.storage, now, s.families)
+		m.ingest(t, now, s.families)
 		for _, group := range m.groups {
 			group.Eval(t.Context(), now)
 			for _, rule := range group.AlertingRules() {
@@ -145,34 +147,80 @@ func instant(at time.Duration) time.Time {
 	return time.Date(2000, time.January, 1, 0, 0, 0, 0, time.UTC).Add(at)
 }
 
-// ingest stores a scrape as Prometheus does.
-func ingest(t *testing.T, to storage.Appendable, at time.Time, families map[string]*dto.MetricFamily) {
+// ingest stores a scrape as Prometheus does: series that are gone end. The name of a cache may end
+// with @ and an instance.
+func (m *monitor) ingest(t *testing.T, at time.Time, families map[string]*dto.MetricFamily) {
 	t.Helper()
-	app := to.Appender(t.Context())
-	b := labels.NewBuilder(labels.EmptyLabels())
-	add := func(name string, m *dto.Metric, value float64, more ...string) {
-		b.Reset(labels.FromStrings(append([]string{model.MetricNameLabel, name, "job", "service", "instance", "host:1"}, more...)...))
-		for _, l := range m.Label {
+	app := m.storage.Appender(t.Context())
+	last := m.last
+	m.last = make(map[string]labels.Labels)
+	add := func(name string, sample *dto.Metric, v float64, more ...string) {
+		b := labels.NewBuilder(labels.FromStrings(append([]string{model.MetricNameLabel, name, "job", "service", "instance", "host:1"}, more...)...))
+		for _, l := range sample.Label {
 			b.Set(l.GetName(), l.GetValue())
+			if of, instance, ok := strings.Cut(l.GetValue(), "@"); ok {
+				b.Set(l.GetName(), of).Set("instance", instance)
+			}
 		}
-		_, err := app.Append(0, b.Labels(), at.UnixMilli(), value)
+		series := b.Labels()
+		_, err := app.Append(0, series, at.UnixMilli(), v)
 		settle.Must(t, err)
+		m.last[series.String()] = series
+		delete(last, series.String())
 	}
 	for name, f := range families {
-		for _, m := range f.Metric {
-			switch h := m.Histogram; {
-			case m.Counter != nil:
-				add(name, m, m.Counter.GetValue())
-			case m.Gauge != nil:
-				add(name, m, m.Gauge.GetValue())
+		for _, sample := range f.Metric {
+			switch h := sample.Histogram; {
+			case sample.Counter != nil:
+				add(name, sample, sample.Counter.GetValue())
+			case sample.Gauge != nil:
+				add(name, sample, sample.Gauge.GetValue())
 			case h != nil:
-				add(name+"_sum", m, h.GetSampleSum())
-				add(name+"_count", m, float64(h.GetSampleCount()))
+				add(name+"_sum", sample, h.GetSampleSum())
+				add(name+"_count", sample, float64(h.GetSampleCount()))
 				for _, bucket := range h.Bucket {
-					add(name+"_bucket", m, float64(bucket.GetCumulativeCount()), "le", fmt.Sprint(bucket.GetUpperBound()))
+					add(name+"_bucket", sample, float64(bucket.GetCumulativeCount()), "le", fmt.Sprint(bucket.GetUpperBound()))
 				}
 			}
 		}
 	}
+	for _, series := range last {
+		_, err := app.Append(0, series, at.UnixMilli(), math.Float64frombits(value.StaleNaN))
+		settle.Must(t, err)
+	}
 	settle.Must(t, app.Commit())
+}
+
+// TestOtherCachesFireNothing has Prometheus scrape, beside a process with pinwheel, one in which Micrometer
+// gives the names here to the caches of another library, with all of their trouble.
+func TestOtherCachesFireNothing(t *testing.T) {
+	var scrapes []scrape
+	hits, misses, entries := 0, 0, 20_000
+	for minute := range 12 * 60 {
+		if minute < 3*60 {
+			hits, misses = hits+6000, misses+600
+		} else {
+			misses, entries = misses+6600, entries+100
+		}
+		text := fmt.Sprintf(`# TYPE pinwheel_process_heap_bytes gauge
+pinwheel_process_heap_bytes 1
+# TYPE cache_gets_total counter
+cache_gets_total{cache="users@host:9",cache_manager="",name="users",result="hit"} %d
+cache_gets_total{cache="users@host:9",cache_manager="",name="users",result="miss"} %[2]d
+# TYPE cache_puts_total counter
+cache_puts_total{cache="users@host:9",cache_manager="",name="users"} %[2]d
+# TYPE cache_evictions_total counter
+cache_evictions_total{cache="users@host:9",cache_manager="",name="users"} %[2]d
+# TYPE cache_size gauge
+cache_size{cache="users@host:9",cache_manager="",name="users"} %[3]d
+# TYPE cache_load_total counter
+cache_load_total{cache="users@host:9",cache_manager="",name="users",result="failure"} %[2]d
+# TYPE cache_load_duration_seconds_total counter
+cache_load_duration_seconds_total{cache="users@host:9",cache_manager="",name="users"} %[2]d
+`, hits, misses, entries)
+		scrapes = append(scrapes, scrape{time.Duration(minute+1) * time.Minute, parsed(t, text)})
+	}
+	if fired := newMonitor(t).evaluate(t, scrapes); len(fired) > 0 {
+		t.Errorf("%v fired", fired)
+	}
 }

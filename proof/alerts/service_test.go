@@ -2,9 +2,12 @@ package alerts
 
 import (
 	"context"
+	"fmt"
 	"math/rand/v2"
 	"net/http/httptest"
+	"regexp"
 	"runtime"
+	"strings"
 	"testing"
 	"time"
 
@@ -21,9 +24,20 @@ import (
 type service struct {
 	t        *testing.T
 	began    time.Time
-	troubled time.Duration // when the trouble began
+	troubled time.Duration // when the trouble began; from then on it is scraped every 15 seconds
 	scrapes  []scrape
+	query    string // of the scrapes
+	keys     int    // new ones so far
+
+	stopped    bool    // the process does not answer
+	heap       float64 // bytes, of a limit of 1000 MiB
+	collecting float64 // share of the CPUs
+	collected  float64 // seconds
+	stops      int
 }
+
+// instances is the size of a fleet.
+const instances = 5
 
 // A scrape is an answer to Prometheus, at a time after the start of the service.
 type scrape struct {
@@ -54,6 +68,46 @@ func (s *service) busy() users {
 	s.serve(2*time.Hour, c.popular(database, nil))
 	return c
 }
+
+// instance returns users of an instance of a fleet.
+func (s *service) instance(host int) users {
+	return s.users(func(o *cache.Options[int, int]) { o.Name = fmt.Sprint("users@host:", host+1) })
+}
+
+// fleet runs a fleet, of which the second instance makes other requests after a while.
+func (s *service) fleet(trouble func(users)) {
+	var all []users
+	for host := range instances {
+		all = append(all, s.instance(host))
+	}
+	usual := func(c users) { c.popular(database, nil)() }
+	second := usual
+	request := func() {
+		for host, c := range all {
+			if host == 1 {
+				second(c)
+			} else {
+				usual(c)
+			}
+		}
+	}
+	s.serve(2*time.Hour, request)
+	second = trouble
+	s.trouble(10*time.Minute, request)
+}
+
+// grow has a tenth of the requests store new keys.
+func (s *service) grow(c users) {
+	s.serve(10*time.Hour, func() {
+		if rand.IntN(10) == 0 {
+			c.popular(database, nil)()
+			c.Set(s.newKey(), 1)
+		}
+	})
+}
+
+// newKey returns a key that was never used.
+func (s *service) newKey() int { s.keys++; return 1_000_000 + s.keys }
 
 // popular returns a request for one of the users, mostly one of a few, with a database that
 // takes some time and may fail.
@@ -89,7 +143,7 @@ func (s *service) useWheel(execute func(int)) {
 	s.do(err)
 	s.t.Cleanup(func() { s.do(w.Shutdown(context.Background())) })
 	next := 0
-	s.serve(time.Hour, func() { next++; s.do(w.SetTimer(next, next, time.Second)) })
+	s.trouble(time.Hour, func() { next++; s.do(w.SetTimer(next, next, time.Second)) })
 }
 
 func (s *service) do(err error) {
@@ -101,28 +155,60 @@ func (s *service) do(err error) {
 // serve makes twenty requests a second for a time.
 func (s *service) serve(d time.Duration, request func()) {
 	const every = 50 * time.Millisecond
+	interval := time.Minute
+	if s.troubled > 0 {
+		interval = 15 * time.Second
+	}
 	for n := range d / every {
 		request()
 		time.Sleep(every)
-		if (n+1)%(time.Minute/every) == 0 {
-			s.scrape()
+		if (n+1)%(interval/every) == 0 {
+			s.scrape(interval)
 		}
 	}
 }
 
 // trouble is serve during the trouble.
 func (s *service) trouble(d time.Duration, request func()) {
-	s.troubled = time.Since(s.began)
+	s.troubled = max(1, time.Since(s.began))
 	s.serve(d, request)
 }
 
-func (s *service) scrape() {
-	w := httptest.NewRecorder()
-	stats.Handler().ServeHTTP(w, httptest.NewRequest("GET", "/metrics", nil))
+// ofProcess are the lines about the process, which in fake time has other numbers.
+var ofProcess = regexp.MustCompile(`(?m)^(# \w+ )?pinwheel_process_.*\n`)
+
+func (s *service) scrape(interval time.Duration) {
+	text := "# TYPE up gauge\nup 0\n"
+	if !s.stopped {
+		w := httptest.NewRecorder()
+		stats.Handler().ServeHTTP(w, httptest.NewRequest("GET", "/metrics"+s.query, nil))
+		at := time.Since(s.began).Seconds()
+		s.collected += s.collecting * interval.Seconds()
+		text = ofProcess.ReplaceAllString(w.Body.String(), "") + fmt.Sprintf(`# TYPE up gauge
+up 1
+# TYPE pinwheel_process_heap_bytes gauge
+pinwheel_process_heap_bytes %v
+# TYPE pinwheel_process_memory_limit_bytes gauge
+pinwheel_process_memory_limit_bytes %v
+# TYPE pinwheel_process_collector_seconds_total counter
+pinwheel_process_collector_seconds_total %v
+# TYPE pinwheel_process_cpu_seconds_total counter
+pinwheel_process_cpu_seconds_total %v
+# TYPE pinwheel_process_stops_total counter
+pinwheel_process_stops_total %v
+`, s.heap, 1000<<20, s.collected, at, s.stops)
+	}
+	s.scrapes = append(s.scrapes, scrape{time.Since(s.began), parsed(s.t, text)})
+}
+
+// parsed returns the metrics of a scrape.
+func parsed(t *testing.T, text string) map[string]*dto.MetricFamily {
 	parser := expfmt.NewTextParser(model.LegacyValidation)
-	families, err := parser.TextToMetricFamilies(w.Body)
-	s.do(err)
-	s.scrapes = append(s.scrapes, scrape{time.Since(s.began), families})
+	families, err := parser.TextToMetricFamilies(strings.NewReader(text))
+	if err != nil {
+		t.Error(err)
+	}
+	return families
 }
 
 // alone waits until the caches of other tests are collected.

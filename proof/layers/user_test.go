@@ -81,8 +81,15 @@ func (p *program) use(obj types.Object) {
 func instantiate(t types.Type, params *types.TypeParamList, tell func(arg types.Type)) types.Type {
 	var args []types.Type
 	for param := range params.TypeParams() {
-		for _, arg := range []types.Type{types.Typ[types.String], types.Typ[types.Int64], types.NewSlice(types.Typ[types.Byte])} {
-			if types.Satisfies(arg, param.Constraint().Underlying().(*types.Interface)) {
+		constraint := param.Constraint().Underlying().(*types.Interface)
+		candidates := []types.Type{types.Typ[types.String], types.Typ[types.Int64], types.NewSlice(types.Typ[types.Byte])}
+		for embedded := range constraint.EmbeddedTypes() {
+			if union, ok := embedded.(*types.Union); ok {
+				candidates = append(candidates, union.Term(0).Type())
+			}
+		}
+		for _, arg := range candidates {
+			if types.Satisfies(arg, constraint) {
 				args = append(args, arg)
 				tell(arg)
 				break

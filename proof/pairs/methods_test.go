@@ -35,7 +35,7 @@ const (
 const takes = 8
 
 // whole are the methods that a soak calls rarely: they take long, or leave little in the cache.
-var whole = []string{"Clear", "DelFunc", "ExpireFunc", "ExpireAll", "Coldest", "Hottest", "Close", "Resize", "ResizeWeight", "Save", "Restore", "SaveFile", "RestoreFile"}
+var whole = []string{"Clear", "DelFunc", "ExpireFunc", "ExpireAll", "Coldest", "Hottest", "Close", "Resize", "ResizeWeight", "Tune", "Save", "Restore", "SaveFile", "RestoreFile"}
 
 // methods are all methods of a cache: TestEveryMethodIsAMethod.
 var methods = []method{
@@ -136,6 +136,11 @@ var methods = []method{
 	{"ResizeWeight", nothing, func(c *call) {
 		c.resize(func() { _ = c.cache.ResizeWeight(one[uint64](c.dice, 1, 4, 30)) })
 	}},
+	{"Tune", allKeys, func(c *call) {
+		if _, err := c.cache.Tune(one(c.dice, c.tune, c.tune, nil)); err != nil {
+			c.failf("Tune: %v", err)
+		}
+	}},
 	{"Stats", nothing, func(c *call) { c.compare() }},
 	{"HotKeys", nothing, func(c *call) { c.cache.HotKeys() }},
 	{"Wait", nothing, func(c *call) { c.context(c.toWait(), func(ctx context.Context) { _ = c.cache.Wait(ctx) }) }},
@@ -209,7 +214,7 @@ func (c *call) failed(err error) {
 var fetchKinds = []string{"fetch of Take", "fetch of TakeCtx", "fetch of TakeWith", "fetch of Fetch", "fetch of TakeEntry", "fetch of TakeMany", "fetch of FetchMany", "fetch of Refresh"}
 
 // kinds are the actors beside the program.
-var kinds = append([]string{"OnRemove", "Weigh", "ExpireBy", "Negative", "Compute", "DelFunc", "Save"}, fetchKinds...)
+var kinds = append([]string{"OnRemove", "Weigh", "ExpireBy", "Negative", "Compute", "DelFunc", "Save", "Tune"}, fetchKinds...)
 
 // A failure is the error of a fetch.
 type failure struct{ value }
@@ -328,7 +333,7 @@ func (r *round) expireBy(key int, v value) time.Duration {
 	if key >= crowdKeys {
 		return 0
 	}
-	a := r.enter("ExpireBy", v.depth+1, v.above, r.dice.at('e', v.id))
+	a := r.enter("ExpireBy", v.depth+1, v.above, r.dice.at('e', v.id, uint64(time.Since(r.started)))) // a renewal that is Unchanged asks again
 	defer a.leave()
 	a.right(key, v)
 	a.perform(0)
@@ -363,6 +368,26 @@ func (c *call) compute(old value, found bool) (value, cache.Op) {
 		a.perform(20)
 	}
 	return a.value(c.key), one(a.dice, cache.OpKeep, cache.OpSet, cache.OpSet, cache.OpDelete)
+}
+
+// tune is a function of Tune, and acts once.
+func (c *call) tune(to *cache.Tuning) {
+	n, o := c.asked.Add(1), &c.options
+	a := c.function("Tune", c.above, n)
+	defer a.leave()
+	if n == 1 {
+		a.perform(20)
+	}
+	if o.ExpireBy == nil {
+		to.Expire = one(a.dice, 0, 10*ms, 50*ms, time.Second)
+	}
+	if o.Grace > 0 {
+		to.Grace, to.Patience = one(a.dice, ms, 20*ms, time.Second), one(a.dice, 0, 5*ms, 30*ms)
+	}
+	if o.MaxLoads > 0 { // without it actors do what may wait for a permit without end
+		to.MaxLoads = one(a.dice, 0, 1, 2)
+	}
+	to.Bypass = a.chance(10)
 }
 
 // del is a function of DelFunc. A load may call it, and may wait for it.

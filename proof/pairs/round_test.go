@@ -90,7 +90,7 @@ func newRound(s *stage, t *testing.T, d dice) *round {
 	fetches := d.chance(70)
 	for _, kind := range kinds {
 		// OnRemove must not wait for a goroutine that removes values, as that may wait for it.
-		waitedFor := kind != "OnRemove" && kind != "Compute"
+		waitedFor := kind != "OnRemove" && kind != "Compute" && kind != "Tune"
 		r.cast[kind] = d.chance(50) && !(r.crowded && waitedFor) && (fetches || !slices.Contains(fetchKinds, kind))
 	}
 	r.cast["OnRemove"] = r.cast["OnRemove"] || r.crowded

@@ -1,6 +1,7 @@
 package stats
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"math"
@@ -13,6 +14,7 @@ import (
 	"github.com/prometheus/common/expfmt"
 	"github.com/prometheus/common/model"
 
+	"github.com/pinwheel-cache/pinwheel/cache"
 	"github.com/pinwheel-cache/pinwheel/internal/numbers"
 	"github.com/pinwheel-cache/pinwheel/internal/sources"
 	"github.com/pinwheel-cache/pinwheel/stats"
@@ -281,8 +283,41 @@ func TestMetricsShowEveryNumber(t *testing.T) {
 	}
 }
 
-func TestMetricsOfNothingAreEmpty(t *testing.T) {
-	if got := metrics(t); got != "" {
+// TestSmallSet counts the series of a busy cache in the small set, and finds them among all.
+func TestSmallSet(t *testing.T) {
+	c := cache.Must(cache.Options[int, int]{Name: "busy", Limit: 100, Expire: time.Hour})
+	defer c.Close(context.Background())
+	for key := range 1000 {
+		c.Take(key, func() (int, error) { return key, nil })
+	}
+	small := series(parse(t, served(t, "/metrics?cache=busy")), "cache", "busy")
+	all := series(parse(t, served(t, "/metrics?cache=busy&all=1")), "cache", "busy")
+	for id := range small {
+		if _, ok := all[id]; !ok {
+			t.Errorf("%s is not among all", id)
+		}
+	}
+	t.Logf("%d series, of %d", len(small), len(all))
+	if len(small) > 55 || len(small) == len(all) {
+		t.Errorf("the small set has %d series, all are %d", len(small), len(all))
+	}
+}
+
+// TestMetricsOfTheProcess checks that without caches and wheels there are only those of the process, and that who
+// selects a cache does not get them.
+func TestMetricsOfTheProcess(t *testing.T) {
+	families := parse(t, metrics(t))
+	for _, name := range []string{"heap_bytes", "memory_limit_bytes", "collector_seconds_total", "cpu_seconds_total", "stops_total"} {
+		f := families["pinwheel_process_"+name]
+		if len(f.GetMetric()) != 1 || len(f.Metric[0].Label) > 0 {
+			t.Errorf("%s is %v", name, f)
+		}
+		delete(families, "pinwheel_process_"+name)
+	}
+	if len(families) > 0 {
+		t.Errorf("there is more: %v", families)
+	}
+	if got := served(t, "/metrics?cache=users"); got != "" {
 		t.Errorf("got %q, want nothing", got)
 	}
 }

@@ -48,7 +48,7 @@ func served(t testing.TB, target string, options ...stats.HandlerOption) string 
 
 func metrics(t testing.TB) string {
 	t.Helper()
-	return served(t, "/metrics")
+	return served(t, "/metrics?all=1")
 }
 
 // distinct and distinctWheel return statistics whose numbers, after n, differ.

@@ -25,8 +25,10 @@ type Flight struct {
 	limit      time.Time       // when the time-out ends
 	owner      *Rules          // of the cache
 	background bool            // the load goes on when no caller waits
+	free       bool            // the load needs no permit, as it began without MaxLoads
 	over       atomic.Bool     // the fetch has ended
 	counted    atomic.Bool     // the load is counted, or has timed out
+	fetching   atomic.Bool     // the fetch has begun
 
 	mu      sync.Mutex
 	done    chan struct{}   // closed when the context ends; nil while nobody waits for that
@@ -35,20 +37,23 @@ type Flight struct {
 	cause   error           // likewise
 	values  context.Context // that of the first caller without its end; nil until Value needs it
 	ended   context.Context // likewise, has ended with err and cause
-	permit  *permit         // that the load has until its fetch has ended, with MaxLoads
-	lend    func()          // tells a load that waits for a permit that it was lent one; nil if none waits
+	permit  *Permit         // that the load has until its fetch has ended, with MaxLoads
+	ready   chan struct{}   // closed when a load that waits for a permit gets one; nil before it waits
 }
 
 // Start makes f the context of a load that a caller begins, and for which it waits.
 func (f *Flight) Start(who *Caller) {
 	f.base, f.owner = who.Ctx, who.rules
+	p := f.owner.permits.Load()
+	f.free = p == nil || p.most.Load() == 0
 	f.callers = 1
 	if timeout := f.owner.timeout; timeout > 0 {
 		f.late = make(chan struct{})
 		f.limit = time.Now().Add(timeout)
 		f.timer = time.AfterFunc(timeout, func() {
+			first := f.Claim() // before the fetch, which may heed its context
 			f.End(context.DeadlineExceeded, f.owner.tooLate)
-			if f.Claim() {
+			if first {
 				f.owner.observer.TimedOut(timeout)
 			}
 			close(f.late)
@@ -56,10 +61,11 @@ func (f *Flight) Start(who *Caller) {
 	}
 }
 
-// RunInBackground makes f a flight that goes on without callers. Nobody else may know f yet.
-func (f *Flight) RunInBackground() {
-	f.background = true
-	f.callers = 0
+// RunInBackground makes f a flight that goes on without callers, with what TryAcquire has returned. Nobody
+// else may know f yet.
+func (f *Flight) RunInBackground(held *Permit) {
+	f.background, f.callers = true, 0
+	f.permit, f.free = held, held == nil
 }
 
 // InBackground reports whether the load goes on without callers.
@@ -71,6 +77,10 @@ func (f *Flight) Over() bool { return f.over.Load() }
 // Claim returns true to the first who asks: it is to count the load, which happens once, though a fetch
 // may end long after its time-out.
 func (f *Flight) Claim() bool { return f.counted.CompareAndSwap(false, true) }
+
+// Fetch says that the fetch begins, and Fetching reports whether it has begun.
+func (f *Flight) Fetch()         { f.fetching.Store(true) }
+func (f *Flight) Fetching() bool { return f.fetching.Load() }
 
 // Awaited reports whether a caller waits for the load.
 func (f *Flight) Awaited() bool {

@@ -106,7 +106,7 @@ func TestContext(t *testing.T) {
 			if !slices.Equal(who.Inside, []*Flight{f}) || !joined || f.Join() || f.Awaited() || f.Value(key{}) != 7 || inner.Value(key{}) != 7 {
 				t.Error("the outer load is not found, or may be joined only after the end, or the values are lost")
 			}
-			inner.RunInBackground()
+			inner.RunInBackground(nil)
 			if inner.Awaited() || !inner.Join() || !inner.Awaited() {
 				t.Error("a load in the background is not like one that has no caller, and then one")
 			}

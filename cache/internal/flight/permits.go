@@ -3,37 +3,70 @@
 package flight
 
 import (
+	"container/list"
 	"context"
+	"sync"
 	"sync/atomic"
 	"time"
-
-	"golang.org/x/sync/semaphore"
 )
 
 // Rules are what all loads of a cache obey: how many run at once, and how long one may take. They are
 // safe for concurrent use.
 //
-// A load needs a permit if their number is limited. One begun within the fetch
+// A load needs a permit if their number is limited when it begins. One begun within the fetch
 // of another one, which its context shows, shares the permit of that one if none is free:
 // otherwise it could wait for a permit that is freed only when it has ended. For the same
-// reason a load that waits for a permit gets a share when such a fetch waits for it.
+// reason a load that waits for a permit gets a share when such a fetch waits for it; and if that fetch
+// needs no permit, as it began without a limit, neither does the load.
 type Rules struct {
-	timeout time.Duration       // of a load, and of all waits of a caller together; 0: none
-	tooLate error               // the cause with which a flight ends at timeout
-	free    *semaphore.Weighted // permits; nil if loads are not limited
-	waiting atomic.Int64        // loads that wait for a permit
-
+	timeout  time.Duration           // of a load, and of all waits of a caller together; 0: none
+	tooLate  error                   // the cause with which a flight ends at timeout
+	permits  atomic.Pointer[permits] // nil before the first limit
 	observer Observer
+}
+
+// permits are those that loads have, and the loads that wait for one. While one waits, none is free.
+type permits struct {
+	most    atomic.Int64 // 0: a load that begins needs none
+	mu      sync.Mutex   // below the locks of shards, and above those of flights
+	taken   int64        // more than most, if that was lowered since
+	waiting list.List    // of *Flight; the first is the next
 }
 
 // Init sets the rules: at most most loads at once, any number if that is 0, each for at most timeout,
 // for ever if that is 0. Then its flight ends with the cause tooLate.
 func (r *Rules) Init(most int, timeout time.Duration, tooLate error, observer Observer) {
 	r.timeout, r.tooLate, r.observer = timeout, tooLate, observer
-	if most > 0 {
-		r.free = semaphore.NewWeighted(int64(most))
-	}
+	r.SetMost(most)
 }
+
+// SetMost changes how many loads may run at once; 0 means any number. Loads that run go on. It is not for
+// several goroutines at once.
+func (r *Rules) SetMost(most int) {
+	p := r.permits.Load()
+	if p == nil {
+		if most == 0 {
+			return
+		}
+		p = new(permits)
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.most.Store(int64(most))
+	p.serve()
+	r.permits.Store(p)
+}
+
+// Most returns how many loads may run at once, or 0.
+func (r *Rules) Most() int {
+	if p := r.permits.Load(); p != nil {
+		return int(p.most.Load())
+	}
+	return 0
+}
+
+// Timeout returns how long a load may take, or 0.
+func (r *Rules) Timeout() time.Duration { return r.timeout }
 
 // PlainCaller returns a caller without a context.
 func (r *Rules) PlainCaller() Caller { return Caller{Ctx: context.Background(), rules: r} }
@@ -46,55 +79,74 @@ func (r *Rules) CallerOf(ctx context.Context) Caller {
 // Background returns the caller of a load for which nobody waits: only the values of ctx count.
 func (r *Rules) Background(ctx context.Context) Caller { return Caller{Ctx: ctx, rules: r} }
 
-// Timeout returns how long a load may take; 0: for ever.
-func (r *Rules) Timeout() time.Duration { return r.timeout }
-
-// Limited reports whether loads need a permit.
-func (r *Rules) Limited() bool { return r.free != nil }
-
 // Waiting returns how many loads wait for a permit.
-func (r *Rules) Waiting() int { return int(r.waiting.Load()) }
+func (r *Rules) Waiting() int {
+	p := r.permits.Load()
+	if p == nil {
+		return 0
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.waiting.Len()
+}
 
-// A permit is free again when the fetches of all loads that share it have ended.
-type permit struct{ sharers atomic.Int32 }
+// A Permit is free again when the fetches of all loads that share it have ended.
+type Permit struct{ sharers atomic.Int32 }
+
+// noNeed is what a load that needs no permit shares with those begun in its fetch. It counts as none.
+var noNeed = new(Permit)
 
 // Acquire waits until the load whose context is f has a permit. If the context ends first,
 // Acquire returns its cause. In any case release must follow.
 func (r *Rules) Acquire(f *Flight) error {
-	if r.free == nil {
+	if f.free || f.background { // TryAcquire has succeeded
 		return nil
 	}
-	if f.background || r.free.TryAcquire(1) { // TryAcquire has succeeded
-		r.giveBack(f.hold(newPermit()))
+	p := r.permits.Load()
+	p.mu.Lock()
+	if own := p.take(); own != nil {
+		p.mu.Unlock()
+		r.giveBack(f.hold(own)) // what it was lent
 		return nil
 	}
-	ctx, cancel := context.WithCancel(f)
-	defer cancel()
-	if !f.awaitPermit(cancel) {
+	if !f.awaitPermit() {
+		p.mu.Unlock()
 		return nil
 	}
+	place := p.waiting.PushBack(f)
+	p.mu.Unlock()
 	began := time.Now()
-	r.waiting.Add(1)
-	err := r.free.Acquire(ctx, 1)
-	r.waiting.Add(-1)
-	r.observer.Queued(time.Since(began))
-	switch {
-	case err == nil:
-		r.giveBack(f.hold(newPermit()))
-		return nil
-	case f.Err() == nil: // lent
-		return nil
+	var ctx context.Context = f
+	select {
+	case <-f.ready:
+	case <-ctx.Done():
 	}
-	return context.Cause(f)
+	p.mu.Lock()
+	p.waiting.Remove(place) // if it was lent a permit, or its context has ended
+	p.mu.Unlock()
+	r.observer.Queued(time.Since(began))
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return nil
 }
 
-// TryAcquire takes a permit, if one is free, for a load in the background.
-func (r *Rules) TryAcquire() bool { return r.free == nil || r.free.TryAcquire(1) }
+// TryAcquire takes a permit, if one is free, for a load in the background. It is nil if that needs none.
+func (r *Rules) TryAcquire() (held *Permit, ok bool) {
+	if r.Most() == 0 {
+		return nil, true
+	}
+	p := r.permits.Load()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	held = p.take()
+	return held, held != nil
+}
 
 // Release says that the fetch of a load has ended, and gives back its permit.
 func (r *Rules) Release(f *Flight) {
 	f.over.Store(true)
-	if r.free != nil {
+	if !f.free {
 		r.giveBack(f.hold(nil))
 	}
 }
@@ -102,7 +154,7 @@ func (r *Rules) Release(f *Flight) {
 // Lend lets a load share the permit of the fetch that is to wait for it: the innermost of
 // those around its caller that has not ended.
 func (r *Rules) Lend(to *Flight, inside []*Flight) {
-	if r.free == nil {
+	if to.free {
 		return
 	}
 	for _, f := range inside {
@@ -115,56 +167,82 @@ func (r *Rules) Lend(to *Flight, inside []*Flight) {
 	}
 }
 
-func (r *Rules) giveBack(held *permit) {
-	if held != nil && held.sharers.Add(-1) == 0 {
-		r.free.Release(1)
+func (r *Rules) giveBack(held *Permit) {
+	if held == nil || held.sharers.Add(-1) > 0 || held == noNeed {
+		return
 	}
+	p := r.permits.Load()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.taken--
+	p.serve()
 }
 
-func newPermit() *permit {
-	own := new(permit)
+// take returns a permit, or nil if none is free. The lock must be held.
+func (p *permits) take() *Permit {
+	if most := p.most.Load(); most > 0 && p.taken >= most {
+		return nil
+	}
+	p.taken++
+	own := new(Permit)
 	own.sharers.Store(1)
 	return own
 }
 
+// serve gives what permits are free to the loads that wait. The lock must be held.
+func (p *permits) serve() {
+	for p.waiting.Len() > 0 {
+		own := p.take()
+		if own == nil {
+			return
+		}
+		if !p.waiting.Remove(p.waiting.Front()).(*Flight).lent(own) {
+			p.taken--
+		}
+	}
+}
+
 // share returns the permit of a load, which now has one more sharer, or nil if it has none.
-func (f *Flight) share() *permit {
+func (f *Flight) share() *Permit {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.permit != nil {
-		f.permit.sharers.Add(1) // f has a share, which it drops under its lock and then gives back
+	shared := f.permit
+	if f.free && !f.over.Load() {
+		shared = noNeed
 	}
-	return f.permit
+	if shared != nil {
+		shared.sharers.Add(1) // f has a share, which it drops under its lock and then gives back
+	}
+	return shared
 }
 
 // hold gives a load another permit, and returns the one that it had.
-func (f *Flight) hold(another *permit) (before *permit) {
+func (f *Flight) hold(another *Permit) (before *Permit) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	before, f.permit = f.permit, another
 	return before
 }
 
-// awaitPermit sets the function that is called when the load is lent a permit. It returns false
-// if it has one already.
-func (f *Flight) awaitPermit(lend func()) bool {
+// awaitPermit makes the channel that is closed when the load gets a permit. It returns false if it has
+// one already.
+func (f *Flight) awaitPermit() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.lend = lend
+	f.ready = make(chan struct{})
 	return f.permit == nil
 }
 
 // lent gives a load a permit, unless it has one or its fetch has ended.
-func (f *Flight) lent(shared *permit) bool {
+func (f *Flight) lent(shared *Permit) bool {
 	f.mu.Lock()
-	needed := f.permit == nil && !f.over.Load()
-	lend := f.lend
-	if needed {
-		f.permit = shared
+	defer f.mu.Unlock()
+	if f.permit != nil || f.over.Load() {
+		return false
 	}
-	f.mu.Unlock()
-	if needed && lend != nil {
-		lend() // without the lock: it asks f for Done
+	f.permit = shared
+	if f.ready != nil {
+		close(f.ready)
 	}
-	return needed
+	return true
 }

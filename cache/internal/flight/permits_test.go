@@ -13,7 +13,7 @@ import (
 type modelLoad struct {
 	Flight
 	lenders   []*modelLoad // itself and the loads in whose fetches it was begun, from the inside
-	permit    *int         // how many loads share it; nil before and after
+	permit    *int         // how many loads share it, or unneeded; nil before and after
 	waits     bool         // for a permit
 	acquired  bool         // Acquire has returned err
 	err, want error
@@ -21,13 +21,25 @@ type modelLoad struct {
 
 func (l *modelLoad) runs() bool { return l.permit != nil }
 
+func (r *Rules) taken() int {
+	if p := r.permits.Load(); p != nil {
+		return int(p.taken)
+	}
+	return 0
+}
+
+// unneeded is what a load has that began without a limit, or shares with one.
+var unneeded = new(int)
+
 // TestPermitsModel compares permits with a model while loads begin in fetches, which may have ended, or in
-// the background, wait for each other, are left and end.
+// the background, wait for each other, are left and end, and while their number changes.
 func TestPermitsModel(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		rapid.Check(struct{ testing.TB }{t}, func(t *rapid.T) { // a bubble has no Deadline, for which rapid asks a testing.T
-			most := rapid.IntRange(1, 3).Draw(t, "permits")
-			r, free, all := newRules(most, 0), most, []*modelLoad{{acquired: true}} // oldest first
+			limit := rapid.IntRange(0, 3)
+			most, taken := limit.Draw(t, "permits"), 0
+			r, all := newRules(most, 0), []*modelLoad{{acquired: true}} // oldest first
+			free := func() bool { return most == 0 || taken < most }
 			r.begin(context.Background(), &all[0].Flight)
 			r.Release(&all[0].Flight)
 			defer func() { // also after a failure: nothing may wait at the end of the bubble
@@ -37,8 +49,8 @@ func TestPermitsModel(t *testing.T) {
 			}()
 			// run gives a load a permit that is free or that it is lent, if there is one.
 			run := func(l *modelLoad, lenders []*modelLoad) {
-				if i := slices.IndexFunc(lenders, (*modelLoad).runs); free > 0 {
-					free--
+				if i := slices.IndexFunc(lenders, (*modelLoad).runs); free() {
+					taken++
 					l.permit = new(int)
 				} else if i >= 0 {
 					l.permit = lenders[i].permit
@@ -47,19 +59,54 @@ func TestPermitsModel(t *testing.T) {
 					*l.permit++
 				}
 			}
+			serve := func() {
+				for _, l := range all {
+					if l.waits && free() {
+						run(l, nil)
+					}
+				}
+			}
+			setLimit := func(t *rapid.T) {
+				most = limit.Draw(t, "permits")
+				r.SetMost(most)
+				serve()
+			}
 			t.Repeat(map[string]func(*rapid.T){
 				"begin": func(t *rapid.T) {
 					by, l := rapid.SampledFrom(all).Draw(t, "by"), new(modelLoad)
 					l.lenders = append([]*modelLoad{l}, by.lenders...)
+					var held *Permit
+					background := rapid.Bool().Draw(t, "background")
+					if background {
+						want := free()
+						if held, background = r.TryAcquire(); background != want {
+							t.Fatalf("there is a permit: %v, want %v", background, want)
+						}
+					}
+					if background {
+						if l.permit = unneeded; most > 0 {
+							run(l, nil)
+						}
+						if rapid.Bool().Draw(t, "between") {
+							setLimit(t)
+						}
+					}
 					who := r.begin(context.WithoutCancel(by), &l.Flight)
-					if l.background = rapid.Bool().Draw(t, "background") && r.TryAcquire(); l.background && free == 0 {
-						t.Fatal("there is a permit too many")
+					if background {
+						l.RunInBackground(held)
 					}
 					all = append(all, l)
 					r.Lend(&l.Flight, who.Inside)
 					go func() { l.err = r.Acquire(&l.Flight); l.acquired = true }()
-					run(l, by.lenders)
+					switch {
+					case background:
+					case most == 0:
+						l.permit = unneeded
+					default:
+						run(l, by.lenders)
+					}
 				},
+				"limit": setLimit,
 				"wait": func(t *rapid.T) {
 					by, l := rapid.SampledFrom(all).Draw(t, "by"), rapid.SampledFrom(all).Draw(t, "for")
 					if r.Lend(&l.Flight, r.CallerOf(by).Inside); l.waits {
@@ -76,11 +123,9 @@ func TestPermitsModel(t *testing.T) {
 					if !l.runs() {
 						return
 					}
-					if *l.permit--; *l.permit == 0 {
-						free++
-						if i := slices.IndexFunc(all, func(l *modelLoad) bool { return l.waits }); i >= 0 {
-							run(all[i], nil)
-						}
+					if *l.permit--; *l.permit == 0 && l.permit != unneeded {
+						taken--
+						serve()
 					}
 					l.permit = nil
 				},
@@ -94,8 +139,8 @@ func TestPermitsModel(t *testing.T) {
 							waiting++
 						}
 					}
-					if r.Waiting() != waiting {
-						t.Fatalf("%d loads wait, want %d", r.Waiting(), waiting)
+					if r.Waiting() != waiting || r.taken() != taken || r.Most() != most {
+						t.Fatalf("%d loads wait, with %d of %d permits; want %d with %d of %d", r.Waiting(), r.taken(), r.Most(), waiting, taken, most)
 					}
 				},
 			})

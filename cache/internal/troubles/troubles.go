@@ -12,8 +12,10 @@ import (
 	"github.com/pinwheel-cache/pinwheel/internal/sources"
 )
 
+// Most is how many keys that fail are known.
+const Most = 64
+
 const (
-	most     = 64                    // keys that fail
 	slowest  = 10                    // keys that were slow
 	slowFrom = 10 * time.Millisecond // a shorter load is not slow
 
@@ -47,7 +49,7 @@ func (k *Keys[K]) Failed(key K, hash uint64, took time.Duration, err error) {
 	}
 	now, bad := time.Now(), k.fail[key]
 	if bad == nil {
-		makeRoom(k.fail, most, failedFor, func(a, b *Key[K]) int { return cmp.Or(cmp.Compare(a.Failed, b.Failed), b.Since.Compare(a.Since)) })
+		makeRoom(k.fail, Most, failedFor, func(a, b *Key[K]) int { return cmp.Or(cmp.Compare(a.Failed, b.Failed), b.Since.Compare(a.Since)) })
 		bad = &Key[K]{Key: key, BadKey: sources.BadKey{Hash: hash, Since: now}}
 		k.fail[key] = bad
 	}
@@ -65,6 +67,7 @@ func (k *Keys[K]) Succeeded(key K, hash uint64, took time.Duration) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	delete(k.fail, key)
+	forget(k.fail, failedFor)
 	k.failing.Store(int32(len(k.fail)))
 	k.slowed(key, hash, took, time.Now())
 }
@@ -94,7 +97,8 @@ func makeRoom[K comparable](keys map[K]*Key[K], limit int, after time.Duration, 
 }
 
 func forget[K comparable](keys map[K]*Key[K], after time.Duration) {
-	maps.DeleteFunc(keys, func(_ K, k *Key[K]) bool { return time.Since(k.last) > after })
+	before := time.Now().Add(-after)
+	maps.DeleteFunc(keys, func(_ K, k *Key[K]) bool { return k.last.Before(before) })
 }
 
 // Failures returns how many keys fail, and the most failures of one in a row.

@@ -15,31 +15,31 @@ func TestKeys(t *testing.T) {
 		err := errors.New("down")
 		k.Failed(-1, 9, time.Second, err)
 		k.Failed(-1, 9, time.Second, err)
-		for key := range 2 * most {
+		for key := range 2 * Most {
 			time.Sleep(time.Millisecond)
 			k.Failed(key, 0, time.Duration(key)*time.Second, err)
 		}
-		if keys, inRow := k.Failures(); keys != most || inRow != 2 {
+		if keys, inRow := k.Failures(); keys != Most || inRow != 2 {
 			t.Errorf("%d keys fail, %d times in a row", keys, inRow)
 		}
-		all := k.Failing(most)
-		if first := all[0]; len(all) != most || first.Key != -1 || first.Failed != 2 || first.Hash != 9 || first.Err != err || time.Since(first.Since) != 2*most*time.Millisecond {
+		all := k.Failing(Most)
+		if first := all[0]; len(all) != Most || first.Key != -1 || first.Failed != 2 || first.Hash != 9 || first.Err != err || time.Since(first.Since) != 2*Most*time.Millisecond {
 			t.Errorf("%d keys fail, the first is %+v", len(all), first)
 		}
-		if last := all[most-1]; last.Key != 2*most-1 || all[most-2].Key != most-3 { // the newest gave way each time
-			t.Errorf("the last are %d and %d", all[most-2].Key, last.Key)
+		if last := all[Most-1]; last.Key != 2*Most-1 || all[Most-2].Key != Most-3 { // the newest gave way each time
+			t.Errorf("the last are %d and %d", all[Most-2].Key, last.Key)
 		}
-		slow := k.Slow(most)
-		if len(slow) != slowest || slow[0].Took != (2*most-1)*time.Second || slow[slowest-1].Key != 2*most-slowest {
+		slow := k.Slow(Most)
+		if len(slow) != slowest || slow[0].Took != (2*Most-1)*time.Second || slow[slowest-1].Key != 2*Most-slowest {
 			t.Errorf("%d keys are slow: %+v", len(slow), slow)
 		}
 		k.Succeeded(slow[0].Key, 0, time.Millisecond)
 		k.Succeeded(-1, 9, slowFrom)
-		if slow, all := k.Slow(most), k.Failing(most); len(slow) != slowest || slow[slowest-1].Key != -1 || len(all) != most-2 || all[0].Key == -1 {
+		if slow, all := k.Slow(Most), k.Failing(Most); len(slow) != slowest || slow[slowest-1].Key != -1 || len(all) != Most-2 || all[0].Key == -1 {
 			t.Errorf("after successes: %d are slow, %d fail", len(slow), len(all))
 		}
 		time.Sleep(slowFor + time.Second)
-		if slow, all := k.Slow(most), k.Failing(most); len(slow) != 0 || len(all) != most-2 {
+		if slow, all := k.Slow(Most), k.Failing(Most); len(slow) != 0 || len(all) != Most-2 {
 			t.Errorf("after a minute: %d are slow, %d fail", len(slow), len(all))
 		}
 		time.Sleep(failedFor)

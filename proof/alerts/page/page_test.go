@@ -89,33 +89,44 @@ func TestPageInABrowser(t *testing.T) {
 	page := service.url + "/cache" // leads to /cache/
 
 	b.do("the overview", chromedp.Navigate(page), chromedp.WaitVisible(`tr[data-name="users"]`))
-	b.until("the numbers move", `numberOf('tr[data-name="users"] [data-field="windows.1m.gets_per_second"]') > 10`)
+	b.until("the numbers move", `numberOf('tr[data-name="users"] [data-field="windows.10s.gets_per_second"]') > 10`)
 	b.run("equal to the JSON", func() {
 		b.equal("overview", 10)
 		b.visit("#/cache/users", `figure[data-chart="hit-ratio"]`)
-		b.until("the hits grow", `(window.first ??= numberOf('[data-field="hits"]')) < numberOf('[data-field="hits"]')`)
+		b.until("the hits grow", `(window.first ??= numberOf('[data-field="windows.5m.hits"]')) < numberOf('[data-field="windows.5m.hits"]')`)
 		b.equal("users", 50)
 	})
 	b.run("words", func() {
-		for _, words := range []string{"Since ", " on ", "last minute", "99 % within", "requests"} {
+		for _, words := range []string{"since ", " on ", "In the last", "99 % within", "requests"} {
 			b.until("it says "+words, fmt.Sprintf(`document.body.textContent.includes(%q)`, words))
 		}
-		b.until("no word of the JSON", `!/p99|Windows 1m|_seconds|In all/i.test(document.querySelector('.sheets').textContent)`)
+		b.until("no word of the JSON", `!/p99|Windows 1m|_seconds|In all/i.test(document.querySelector('.cards').textContent)`)
 		b.until("settings are there", `['lru', '5.0\u00a0%', '5.00\u00a0min'].join() === ['policy', 'jitter', 'expire_seconds']
 			.map((name) => document.querySelector('[data-field="settings.' + name + '"]').textContent).join()`)
 		b.until("the hit ratio of a point is of all its gets", `import('./state.js').then(({state}) => [...state.points.caches.values()].flat().every((p) =>
 			p.gets === p.hits + p.misses_absent + p.misses_expired + p.misses_evicted))`)
 		b.until("nothing partial is drawn", `import('./state.js').then(({state}) => ![...state.points.caches.values()].flat().some((p) => p.partial))`)
-		b.until("a finding is text", `import('./state.js').then(({state, show}) => {
-			state.json.caches.find((c) => c.name === 'users').findings = [{cause: 'limit too small', words: 'It is <b>too</b> small.'}];
+		b.until("what is not set is not there", `[...document.querySelectorAll('[data-needs^="settings."]:not([hidden])')]
+			.map((row) => row.dataset.needs).sort().join() === 'settings.expire_seconds,settings.jitter,settings.policy'`)
+		b.until("a finding is text, and counts in the title", `import('./state.js').then(({state, show}) => {
+			const of = (level, ended_seconds = 0) => ({name: 'users', href: '#/cache/users', words: 'It is <b>too</b> small.', since_seconds: 60, ended_seconds, level});
+			state.findings = [of('critical'), of('advice'), of('warning', 20)];
 			show();
-			return document.querySelector('.findings').textContent === 'It is <b>too</b> small.';
+			const items = [...document.querySelectorAll('.findings li')].map((node) => node.className + ': ' + [...node.children].slice(1).map((c) => c.textContent));
+			return document.title.startsWith('(1) users') && document.querySelector('.findings h2').textContent === '1 critical, 1 advice, 1 ended' &&
+				items.join().replaceAll('\u00a0', ' ') === ['critical: ', 'advice: '].map((level) => level + 'It is <b>too</b> small.,for 60 s').join() + ',ended: It is <b>too</b> small.,ended 20 s ago';
+		})`)
+		b.until("keys that fail are there by hash", `import('./state.js').then(({state, show}) => {
+			state.json.caches.find((c) => c.name === 'users').failing_keys = [{hash: '00ab', key: '', failed: 3, since: state.json.time, type: '*x.Error', text: ''}];
+			show();
+			return document.querySelector('[data-needs="failing_keys"]:not([hidden]) li')?.textContent.replace('\u00a0', ' ') === '00ab3 in a rowfor 0 s · *x.Error';
 		})`)
 	})
 	b.run("charts", func() {
-		for _, chart := range []string{"hit-ratio", "requests", "entries", "removals", "load", "callbacks", "tombstones"} {
+		for _, chart := range []string{"hit-ratio", "requests", "entries", "removals", "load", "tombstones"} {
 			b.until(chart+" has a curve", fmt.Sprintf(`document.querySelector('figure[data-chart="%s"] svg.chart path.line').getAttribute('d') > ''`, chart))
 		}
+		b.until("a chart without data takes no room", `document.querySelector('figure[data-chart="callbacks"]').hidden`)
 		b.do("a cursor by keys", chromedp.Focus(`figure[data-chart="requests"] svg.chart`), chromedp.KeyEvent(kb.Home))
 		b.until("all charts have the cursor", `[...document.querySelectorAll('figure:not([hidden]) path.cursor')].every((c) => c.style.display !== 'none')`)
 		b.do("no cursor", chromedp.KeyEvent(kb.Escape))
@@ -148,12 +159,21 @@ func TestPageInABrowser(t *testing.T) {
 		b.until("it says how many", `(window.asked ??= [...document.querySelectorAll('form button')].find((b) => b.textContent === 'Purge by prefix').click() ?? 1) &&
 			document.querySelector('form output').textContent === 'Removed 0.'`)
 	})
+	b.run("filter", func() {
+		b.visit("#/", `tr[data-name="users"]`)
+		b.do("key /", chromedp.KeyEvent("/"))
+		b.until("the filter has the focus", `document.activeElement.id === 'filter'`)
+		get[string](b, `document.activeElement.value = ''`) // chromedp writes the slash too, other than a keyboard
+		b.do("the first of the rest", chromedp.SendKeys("#filter", "us\r"))
+		b.until("it is open", `location.hash === '#/cache/users' && document.querySelector('h1').textContent === 'users'`)
+		get[string](b, `const box = document.getElementById('filter'); box.value = ''; box.oninput(); ''`)
+	})
 	b.run("views", func() {
 		for _, view := range []struct{ hash, shows, name string }{
 			{"#/", `tr[data-name="users"]`, "overview"},
 			{"#/cache/users", `figure[data-chart="hit-ratio"]`, "cache"},
-			{"#/cache/sessions", `figure[data-chart="hit-ratio"]`, "sessions"},
-			{"#/wheel/reminders", `figure[data-chart="timers"]`, "wheel"},
+			{"#/cache/sessions", `figure[data-chart="removals"]`, "sessions"},
+			{"#/wheel/reminders", `figure[data-chart="pending"]`, "wheel"},
 			{"#/cache/nobody", `.notice`, "gone"},
 		} {
 			for _, look := range []struct {
@@ -173,11 +193,11 @@ func TestPageInABrowser(t *testing.T) {
 			const json = await (await answer(...all)).json();
 			const users = json.caches.find((c) => c.name === 'users');
 			users.history.forEach((p) => Object.assign(p, {hits: 1, misses_absent: 1, misses_expired: 1, misses_evicted: 1}));
-			users.findings = [{cause: 'cleared', words: 'It was cleared.'}];
+			users.findings = [{cause: 'cleared', words: 'It was cleared.', level: 'critical'}];
 			return new Response(JSON.stringify(json));
 		}; 0`)
 		b.until("a quarter hits", `import('./state.js').then(({state}) => state.points.caches.get('users').some((p) => p.hit_ratio === 0.25))`)
-		b.until("a cause stands out", `document.querySelector('tr[data-name="users"] .bad[data-field="findings.0.cause"]')?.textContent === 'cleared'`)
+		b.until("a cause stands out", `document.querySelector('tr[data-name="users"] .critical[data-field="findings.0.cause"]')?.textContent === 'cleared'`)
 	})
 	b.report()
 	service.stop()
@@ -193,9 +213,9 @@ func TestOutageInABrowser(t *testing.T) {
 	})
 	b := openBrowser(t)
 	b.do("the page of the cache", chromedp.Navigate(service.url+"/cache/#/cache/users"), chromedp.WaitVisible(`figure[data-chart="refreshes"]`))
-	b.until("values stand in", `numberOf('[data-field="hits_in_grace"]') > 50`)
-	b.until("loads fail", `numberOf('[data-field="loads.failed"]') > 0`)
-	b.until("users do not notice", `numberOf('[data-field="misses"]') === 0`)
+	b.until("values stand in", `numberOf('[data-field="windows.5m.hits_in_grace"]') > 50`)
+	b.until("loads fail", `numberOf('[data-field="windows.5m.loads_failed"]') > 0`)
+	b.until("users do not notice", `numberOf('[data-field="windows.5m.misses"]') === 0`)
 	b.until("the refreshes have curves", `document.querySelector('figure[data-chart="refreshes"] svg.chart path.line').getAttribute('d') > ''`)
 	b.picture("outage")
 	service.stop()
