@@ -62,7 +62,7 @@ func (l *load[K, V]) wait(who *caller, joined bool, giveUp <-chan time.Time) err
 		err, cause = context.Canceled, errOutOfPatience
 	case flight.TimedOut:
 		who.refused = true
-		if l.flight.IsLate() && l.flight.Fetching() { // and neither only the caller, nor for want of a permit
+		if f := l.flight; f.IsLate() && f.Fetching() && !f.Over() { // and neither only the caller, nor for want of a permit
 			l.common.blame(l, l.common.loads.rules.Timeout(), ErrTimeout)
 		}
 		err, cause = context.DeadlineExceeded, l.tooLate()

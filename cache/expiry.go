@@ -37,7 +37,7 @@ func (s *shard[K, V]) expireSome() (done, reported bool) {
 			e.deadline.Set(-clock.TimeOf(deadline))
 			return s.common.time.tickAt(end) - s.lives.ring.Now()
 		}
-		s.common.observers.lateness.Observe(time.Duration(now - end))
+		s.common.observers.lateness.Observe(time.Duration(now - max(end, s.common.time.graceCut.Load())))
 		h, ok := ahead.hash(i)
 		if !ok {
 			h = s.hashOf(i)

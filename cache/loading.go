@@ -19,7 +19,7 @@ type loading struct {
 	negative func(error) time.Duration // how long to keep an error; nil: none
 
 	counts     atomic.Pointer[loadCounts] // nil before the first load
-	lastFailed atomic.Pointer[failure]
+	lastFailed atomic.Pointer[sources.Failure]
 	waiters    atomic.Uint64 // callers that joined a load
 	abandoned  atomic.Uint64 // callers that gave up before their load had ended
 	renewals   renewals
@@ -32,12 +32,6 @@ type loadCounts struct {
 	permits              histogram.DurationRecorder
 	waits                histogram.DurationRecorder // of callers
 	refused              atomic.Uint64              // callers that got an error
-}
-
-// A failure is the error of a load, and when it failed.
-type failure struct {
-	at  time.Time
-	err error
 }
 
 func (l *loading) init(cache string, timeout time.Duration, maxLoads int) {
@@ -64,7 +58,7 @@ func (l *loading) count(took time.Duration, err error, timedOut bool) {
 	default:
 		c.failed.Observe(took)
 	}
-	l.lastFailed.Store(&failure{time.Now(), err})
+	l.lastFailed.Store(&sources.Failure{Time: time.Now(), Err: err})
 }
 
 // TimedOut counts a load at the end of Timeout, as its fetch may never end.

@@ -19,13 +19,13 @@ func TestSource(t *testing.T) {
 	c := cache.Must(cache.Options[name, int]{})
 	defer c.Close(t.Context())
 	source := cache.SourceOf(weak.Make(c))
-	if _, err := source.LastError(); err != nil {
-		t.Errorf("a load failed before there was one: %v", err)
+	if failed, _, _ := source.Failures(); failed != nil {
+		t.Errorf("a load failed before there was one: %v", failed.Err)
 	}
 	before, why := time.Now(), errors.New("no database")
 	_, _ = c.Take("a", func() (int, error) { return 0, why })
-	if at, err := source.LastError(); err != why || at.Before(before) || at.After(time.Now()) {
-		t.Errorf("the last load failed at %v for %v", at, err)
+	if failed, _, _ := source.Failures(); failed.Err != why || failed.Time.Before(before) || failed.Time.After(time.Now()) {
+		t.Errorf("the last load failed at %v for %v", failed.Time, failed.Err)
 	}
 	for _, key := range []name{"7/a", "7/b", "70/a", "8/7/"} {
 		c.Set(key, 1)
@@ -145,9 +145,9 @@ func TestNotFoundIsNoFailure(t *testing.T) {
 	if err := take("none", func(l *cache.Load[int]) (int, error) { l.NotFound = true; return 0, none }); err != none {
 		t.Errorf("err = %v", err)
 	}
-	_, lastErr := cache.SourceOf(weak.Make(c)).LastError()
-	if s := c.Stats().Loads; s.OK.Count() != 1 || s.Failed.Count() != 0 || lastErr != nil {
-		t.Errorf("after NotFound: %d ok, %d failed, last failed %v", s.OK.Count(), s.Failed.Count(), lastErr)
+	failed, _, _ := cache.SourceOf(weak.Make(c)).Failures()
+	if s := c.Stats().Loads; s.OK.Count() != 1 || s.Failed.Count() != 0 || failed != nil {
+		t.Errorf("after NotFound: %d ok, %d failed, last failed %v", s.OK.Count(), s.Failed.Count(), failed)
 	}
 	take("error", func(l *cache.Load[int]) (int, error) { return 0, none })
 	take("panic", func(l *cache.Load[int]) (int, error) { l.NotFound = true; panic("panic") })

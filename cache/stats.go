@@ -11,7 +11,6 @@ import (
 	"runtime"
 	"slices"
 	"strings"
-	"time"
 	"weak"
 
 	"github.com/pinwheel-cache/pinwheel/cache/internal/keytext"
@@ -185,21 +184,14 @@ func sourceOf[K comparable, V any](w weak.Pointer[Cache[K, V]]) (source sources.
 		})
 		return now, alive, err
 	}
-	source.LastError = func() (at time.Time, err error) {
+	source.Failures = func() (load, store, lost *sources.Failure) {
 		use(func(c *Cache[K, V]) {
-			if failed := c.common.loads.lastFailed.Load(); failed != nil {
-				at, err = failed.at, failed.err
-			}
-		})
-		return at, err
-	}
-	source.Failures = func() (store, lost *sources.Failure) {
-		use(func(c *Cache[K, V]) {
+			load = c.common.loads.lastFailed.Load()
 			if o := c.owner.Load(); o != nil && o.failures != nil {
 				store, lost = o.failures()
 			}
 		})
-		return store, lost
+		return load, store, lost
 	}
 	source.Record = func(ctx context.Context, out io.Writer, oneIn int) error {
 		err := errGone

@@ -50,6 +50,7 @@ type many[K comparable, V any] struct {
 	since   int64         // of a Refresh: when it was called; else 0
 	found   map[K]V       // nil for a Refresh
 	err     error         // the first of all
+	refused bool          // one of them says more than that there is no value
 	errs    map[K]error   // by key, of For(c).TakeMany; else nil
 	due     []K           // found, and to be renewed
 	inGrace map[K]*caller // seen in Grace, and not counted yet
@@ -62,7 +63,7 @@ func (m *many[K, V]) take(keys []K) {
 	m.renewDue()
 	m.loadAll(missing)
 	if len(missing) > 0 {
-		m.who.ended, m.who.refused = m.cache.common.time.clock.Now(), m.ctx.Err() == nil
+		m.who.ended, m.who.refused = m.cache.common.time.clock.Now(), m.refused
 		m.cache.common.loads.served(&m.who, m.err)
 	}
 }
@@ -175,7 +176,7 @@ func (m *many[K, V]) loadAll(keys []K) {
 func (m *many[K, V]) load(keys []K) (again []K) {
 	if err := context.Cause(m.ctx); err != nil {
 		for _, key := range keys {
-			m.fail(key, err)
+			m.fail(key, err, false)
 		}
 		return nil
 	}
@@ -199,7 +200,7 @@ func (m *many[K, V]) load(keys []K) (again []K) {
 		case j.as == follow:
 			m.accept(j.l, err)
 		case err != nil:
-			m.fail(j.l.key, err)
+			m.fail(j.l.key, err, m.who.refused)
 		default:
 			again = append(again, j.l.key)
 		}
@@ -210,7 +211,7 @@ func (m *many[K, V]) load(keys []K) (again []K) {
 // accept takes the result of a load. err is that of the wait for it.
 func (m *many[K, V]) accept(l *load[K, V], err error) {
 	if err != nil {
-		m.fail(l.key, err)
+		m.fail(l.key, err, m.who.refused)
 		return
 	}
 	switch {
@@ -218,18 +219,19 @@ func (m *many[K, V]) accept(l *load[K, V], err error) {
 	case l.err == nil && m.found != nil:
 		m.found[l.key] = l.value
 	case l.failure() != nil && (m.errs != nil || !l.Gone):
-		m.fail(l.key, l.err)
+		m.fail(l.key, l.err, l.counted() != nil)
 	}
 }
 
-// fail lets a value in Grace stand in, if there is one, and else keeps the error.
-func (m *many[K, V]) fail(key K, err error) {
+// fail lets a value in Grace stand in, if there is one, and else keeps the error, which counts if refused.
+func (m *many[K, V]) fail(key K, err error, refused bool) {
 	if m.ctx.Err() == nil {
 		if value, ok := m.cache.standIn(key, &m.who); ok {
 			m.has(key, value)
 			return
 		}
 	}
+	m.refused = m.refused || refused
 	if m.err == nil {
 		m.err = err
 	}
@@ -260,10 +262,10 @@ func (m *many[K, V]) assignAll(keys []K) (own []*load[K, V], others []awaited[K,
 			if a.err == nil {
 				m.has(key, a.value)
 			} else if isPause(a.err) {
-				m.fail(key, a.err)
+				m.fail(key, a.err, true)
 			}
 		case refuse:
-			m.fail(key, a.err)
+			m.fail(key, a.err, true)
 		case lead:
 			own = append(own, a.load)
 		case follow, followUnlessDeleted:

@@ -32,6 +32,7 @@ type timing struct {
 	after       time.Duration                    // RefreshAfter
 	retryAfter  func(failures int) time.Duration // nil: pauses double
 	grace       tunable
+	graceCut    atomic.Int64 // when a Tune made Grace shorter
 	patience    tunable
 }
 

@@ -18,10 +18,10 @@ func (c *common[K, V]) count(l *load[K, V]) {
 	late := !l.flight.Claim() // it was counted at the end of Timeout
 	failed := c.countKey(l, l.ended, late)
 	for n, mate := range l.members() {
-		mate.blamed.CompareAndSwap(false, n >= troubles.Most) // of a large batch the first keys will do
+		mate.blamed.CompareAndSwap(false, n >= troubles.Most && mate.ofBatch) // the first keys of a large batch will do
 		failed = cmp.Or(failed, c.countKey(mate, l.ended, late))
 	}
-	switch took := time.Duration(l.ended - l.began); {
+	switch took := l.took(l.ended); {
 	case late:
 	case failed == nil:
 		c.loads.count(took, nil, false)
@@ -31,27 +31,31 @@ func (c *common[K, V]) count(l *load[K, V]) {
 }
 
 // countKey counts a load that ended then for its key alone, and returns it if it has failed, else nil. One that
-// is late has failed its callers, whatever it brings.
+// is late has failed those who waited for it, who have blamed it, unless it brings something.
 func (c *common[K, V]) countKey(l *load[K, V], ended int64, late bool) (failed *load[K, V]) {
-	err, took := l.counted(), time.Duration(ended-l.began)
+	err, took := l.counted(), l.took(ended)
 	if err == nil && l.err != nil {
 		c.loads.made().notFound.Add(1)
 	}
 	switch {
-	case late:
-		c.blame(l, took, cmp.Or(err, ErrTimeout))
-	case err == nil && !l.unshared:
+	case err == nil && (l.unshared || l.blamed.Load()):
+	case err == nil:
 		if l.member {
 			took = 0 // the first key of a batch stands for all
 		}
 		c.troubles().Succeeded(l.key, l.hash, took)
-	case l.flight.Err() != context.Canceled: // callers that have left say nothing about the key
+	case l.flight.Err() != context.Canceled: // callers that have left, but by a deadline, say nothing about the key
 		c.blame(l, took, err)
 	}
 	if err == nil {
 		return nil
 	}
 	return l
+}
+
+// took returns how long a load that ended then took, without its wait for a permit.
+func (l *load[K, V]) took(ended int64) time.Duration {
+	return max(time.Duration(ended-l.began)-l.flight.Waited(), 0)
 }
 
 // blame notes once that a load has failed, or is late. It may still run.
@@ -61,7 +65,7 @@ func (c *common[K, V]) blame(l *load[K, V], took time.Duration, err error) {
 	}
 }
 
-// troubles returns the keys in trouble, for which there is memory from the first load on.
+// troubles returns the keys in trouble, for which there is memory once a load ends or somebody asks.
 func (c *common[K, V]) troubles() *troubles.Keys[K] {
 	if c.inTrouble.Load() == nil {
 		c.inTrouble.CompareAndSwap(nil, new(troubles.Keys[K]))
@@ -90,18 +94,21 @@ func (c *Cache[K, V]) failingKeys() []sources.BadKey {
 	return c.asText(c.common.troubles().Failing(mostKeys))
 }
 
-// slowKeys returns the keys whose loads run or were slow, the slowest first.
+// slowKeys returns the keys whose fetches run or were slow, the slowest first.
 func (c *Cache[K, V]) slowKeys() []sources.BadKey {
-	all, now := c.common.troubles().Slow(mostKeys), c.common.time.clock.Now()
+	all := c.common.troubles().Slow(mostKeys)
 	for s := range c.common.all() {
+		at, now := time.Now(), c.common.time.clock.Now()
 		r := s.lock.RLock()
 		for l := range s.pending.all() {
-			took := time.Duration(now - l.began)
-			all = append(all, troubles.Key[K]{Key: l.key, BadKey: sources.BadKey{Hash: l.hash, Took: took, Since: time.Now().Add(-took), Running: true}})
+			if took := time.Duration(now - l.began); took > 0 && l.flight.Fetching() {
+				all = append(all, troubles.Key[K]{Key: l.key, BadKey: sources.BadKey{Hash: l.hash, Took: took, Since: at.Add(-took), Running: true}})
+			}
 		}
 		s.lock.RUnlock(r)
+		slices.SortFunc(all, func(a, b troubles.Key[K]) int { return cmp.Compare(b.Took, a.Took) })
+		all = all[:min(len(all), mostKeys)]
 	}
-	slices.SortFunc(all, func(a, b troubles.Key[K]) int { return cmp.Compare(b.Took, a.Took) })
 	return c.asText(all)
 }
 

@@ -19,13 +19,14 @@ import (
 // An operation is what stats.json says for operators.
 type operation struct {
 	Loads struct {
-		OK       int `json:"ok"`
-		Failed   int `json:"failed"`
-		TimedOut int `json:"timed_out"`
-		NotFound int `json:"not_found"`
-		Failing  int `json:"failing_keys"`
-		InRow    int `json:"failures_in_row"`
-		Permits  int `json:"permit_waits"`
+		OK       int     `json:"ok"`
+		Failed   int     `json:"failed"`
+		TimedOut int     `json:"timed_out"`
+		NotFound int     `json:"not_found"`
+		Failing  int     `json:"failing_keys"`
+		InRow    int     `json:"failures_in_row"`
+		Permits  int     `json:"permit_waits"`
+		P99      float64 `json:"p99_seconds"`
 	} `json:"loads"`
 	Waits struct {
 		Count   int     `json:"count"`
@@ -155,7 +156,7 @@ func TestWaitsAreCounted(t *testing.T) {
 			go c.Take(key, func() (int, error) { time.Sleep(time.Second); return 1, nil })
 		}
 		time.Sleep(time.Minute)
-		if o := operationOf(t, "waits"); o.Loads.Permits != 2 || o.Waits.Count != 3 || o.Waits.P99 < 2 || o.Waits.Refused != 0 {
+		if o := operationOf(t, "waits"); o.Loads.Permits != 2 || o.Waits.Count != 3 || o.Waits.P99 < 2 || o.Waits.Refused != 0 || o.Loads.P99 > 1.5 {
 			t.Errorf("three loads with one permit: %+v", o)
 		}
 		for range 3 {
@@ -191,6 +192,73 @@ func TestOldValuesRefuseNobody(t *testing.T) {
 			t.Errorf("%+v", o)
 		}
 	})
+}
+
+// TestNotFoundRefusesNobody checks that a key without a value, by an error that says so, refuses none of the
+// callers of one key or of several.
+func TestNotFoundRefusesNobody(t *testing.T) {
+	gone := errors.New("no such user")
+	c := cache.Must(cache.Options[int, int]{Name: "gone", Load: func(_ context.Context, key int, l *cache.Load[int]) (int, error) {
+		l.NotFound = key == 1
+		return 0, gone
+	}})
+	defer cache.MustClose(t, c)
+	c.Fetch(t.Context(), 1)
+	if _, err := c.FetchMany(t.Context(), []int{1}); err != gone {
+		t.Errorf("FetchMany = %v", err)
+	}
+	if o := operationOf(t, "gone"); o.Waits.Refused != 0 || o.Waits.Count != 2 {
+		t.Errorf("not found: %+v", o.Waits)
+	}
+	c.FetchMany(t.Context(), []int{1, 2})
+	if o := operationOf(t, "gone"); o.Waits.Refused != 1 {
+		t.Errorf("failed: %+v", o.Waits)
+	}
+}
+
+// TestLateSuccess checks that a load that brings its value after Timeout, for a caller that waits all the same,
+// is counted as timed out, but that its key does not fail.
+func TestLateSuccess(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := cache.Must(cache.Options[int, int]{Name: "late", Timeout: time.Second})
+		defer cache.MustClose(t, c)
+		for range 3 {
+			c.Del(1)
+			if _, err := c.Take(1, func() (int, error) { time.Sleep(2 * time.Second); return 1, nil }); err != nil {
+				t.Error(err)
+			}
+		}
+		if o := operationOf(t, "late"); o.Loads.TimedOut != 3 || o.Loads.Failing != 0 || len(o.Failing) != 0 {
+			t.Errorf("%+v", o)
+		}
+	})
+}
+
+// TestLargeBatchFails checks that the keys of a large batch that fail by themselves are known, and of one
+// that fails as a whole only the first.
+func TestLargeBatchFails(t *testing.T) {
+	var down bool
+	c := cache.Must(cache.Options[int, int]{Name: "batch", LoadMany: func(_ context.Context, keys []int, loads []*cache.Load[int]) (map[int]int, error) {
+		if down {
+			return nil, errors.New("down")
+		}
+		loads[len(keys)-1].Err = errors.New("bad row")
+		return nil, nil
+	}})
+	defer cache.MustClose(t, c)
+	keys := make([]int, 200)
+	for i := range keys {
+		keys[i] = i
+	}
+	c.FetchMany(t.Context(), keys)
+	if o := operationOf(t, "batch"); o.Loads.Failing != 1 {
+		t.Errorf("one bad key: %+v", o.Loads)
+	}
+	down = true
+	c.FetchMany(t.Context(), keys)
+	if o := operationOf(t, "batch"); o.Loads.Failing < 64 {
+		t.Errorf("all fail: %+v", o.Loads)
+	}
 }
 
 // TestAccept checks that what is as intended is advice on the page, and that a word that it never says is an error.

@@ -20,7 +20,8 @@ type Tuning struct {
 	Expire time.Duration
 
 	// Grace is that of all values, also of those that the cache has. It needs one of the options Grace,
-	// Refresh and RefreshAfter, by which entries have the room for it.
+	// Refresh and RefreshAfter, by which entries have the room for it. A longer one may bring back a value
+	// that was missed just before, as its Grace had ended, and that is not removed yet.
 	Grace time.Duration
 
 	// Patience is that of callers that begin to wait.
@@ -28,12 +29,12 @@ type Tuning struct {
 
 	// MaxLoads is for loads that begin, and for those that wait: with more, or 0, they run at once. With
 	// less those that run go on, and others wait until there are fewer. Loads that began while it was 0 do
-	// not count, nor do those that they begin.
+	// not count, nor do those that they begin. What Options says of a Take within a fetch holds from then on.
 	MaxLoads int
 
 	// Bypass empties the cache, with Cleared for OnRemove, and keeps it empty until it is false again:
 	// nothing is stored, but callers share loads, within MaxLoads. What was loaded meanwhile, or by a
-	// Restore that ran, is not stored afterwards either. All calls of OnRemove are queued at once, and
+	// Restore that ran, is not stored afterwards either; but a Compute that ran may store. All calls of OnRemove are queued at once, and
 	// nobody waits for them. Values that a near cache keeps for ServeOn stand in all the same. Meanwhile
 	// SaveFile saves a cache without entries.
 	Bypass bool
@@ -44,8 +45,8 @@ type Tuning struct {
 // everything that is wrong, and nothing is changed. A change lasts until the process ends.
 //
 // change runs without a lock. It is called again if another Tune has changed something meanwhile, so it
-// should have no other effects, and not call Tune to change something itself. Tune does not wait for loads or callbacks, but with a shorter Grace and for
-// Bypass it looks at all entries.
+// should have no other effects, and not call Tune to change something itself. Tune does not wait for loads
+// or callbacks, but with a shorter Grace and for Bypass it looks at all entries.
 func (c *Cache[K, V]) Tune(change func(*Tuning)) (Tuning, error) {
 	for {
 		before := c.tuning()
@@ -141,6 +142,7 @@ func (c *Cache[K, V]) tune(before, after Tuning) bool {
 
 // endGrace makes the ring visit in time the entries whose Grace has become shorter.
 func (c *common[K, V]) endGrace() {
+	c.time.graceCut.Store(c.time.clock.Now())
 	for s := range c.all() {
 		s.sweep(func(bool) {}, func(i uint32) {
 			if d := &s.entries[i].deadline; d.Get() != clock.Never {

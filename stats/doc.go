@@ -5,7 +5,7 @@
 // durations. A [WheelSnapshot] has the counts of a timing wheel, which runs timers.
 //
 // Every cache and timing wheel registers itself. [Caches] and [Wheels] take a snapshot of
-// each, and [Handler] serves them over HTTP. The package starts no goroutine, and before the
+// each, and [Handler] serves them over HTTP. The package keeps no goroutine, and before the
 // first call of Handler it computes only what it is asked for. A cache's own timing wheel is
 // not registered: its counts are in the Snapshot of the cache.
 //
@@ -43,8 +43,8 @@
 // or fewer of very many caches, are kept in memory. A program that wants them from its start asks
 // for stats.json then. A cache that is made later has points from its registration on. After more
 // than 20 seconds without a sample the history begins anew. The samples also tell what is wrong: a
-// finding is shown while it goes on, and for a minute after its end. From the first request for metrics
-// on, the timer only notices whether the process was stopped.
+// finding is shown while it goes on, and for a minute after its end. If only metrics was asked for,
+// the timer only notices whether the process was stopped.
 //
 // The handler shows program and host, and names, settings and counts of caches and timing
 // wheels. It shows keys only of a cache with the option HotKeys, and never a value. Of the last

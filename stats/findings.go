@@ -12,7 +12,7 @@ import (
 
 // A finding says what is wrong with a cache, a timing wheel or the process, with the evidence.
 type finding struct {
-	Cause string  `json:"cause"` // one of the causes below
+	Cause string  `json:"cause"` // one of sources.Causes, or of the process
 	Words string  `json:"words"`
 	Level string  `json:"level"`
 	Since float64 `json:"since_seconds"` // how long ago it began
@@ -45,7 +45,9 @@ const (
 	busySamples = 3       // in a row with callbacks that wait
 
 	settled = 4 * time.Second // without what it says a finding has ended: at the second sample
-	shown   = time.Minute     // after that it is shown as ended
+	shown   = time.Minute     // for so long it is shown as ended
+
+	critically = 20 * time.Second // for so long it stays critical
 )
 
 // A memory is what is kept of the findings of a source from look to look. It does not grow.
@@ -59,6 +61,7 @@ type memory struct {
 type remembered struct {
 	finding
 	began, seen time.Time
+	urgent      time.Time     // when it was last critical, which it stays for a while, or its level would flap
 	lasts       time.Duration // it ends so long after it was seen: at first settled, after a return a minute, or it would flap
 }
 
@@ -74,6 +77,11 @@ func (m *memory) update(now time.Time, found []finding) []finding {
 		k := &m.known[i]
 		if k.Ended > 0 {
 			k.lasts = shown
+		}
+		if f.Level == critical {
+			k.urgent = now
+		} else if f.Level == warning && now.Sub(k.urgent) < critically {
+			f.Level = critical
 		}
 		k.finding, k.seen = f, now
 	}
@@ -158,7 +166,7 @@ func diagnose(l *look[Snapshot], m *memory, sampled bool) []finding {
 // say adds a finding.
 func (d *diagnosis) say(level, cause, format string, args ...any) {
 	words := fmt.Sprintf(format, args...)
-	if slices.Contains(d.cache.Now().Accept, cause) {
+	if slices.Contains(d.cache.Settings.Accept, cause) {
 		level, words = advice, "As intended: "+words
 	}
 	d.found = append(d.found, finding{Cause: cause, Words: words, Level: level})

@@ -21,8 +21,8 @@ import (
 // When somebody has opened the page or asked for stats.json, a timer takes a snapshot of every
 // cache and timing wheel each five seconds from then on, so that the page can show the last five
 // minutes. That takes some microseconds, and up to 150 KB of memory, for each, but at most 60 MB for
-// all caches and as much for all wheels: of more than 300 caches it shows less time. From the first
-// request for metrics on, that timer only notices whether the process was stopped.
+// all caches and as much for all wheels: of more than 300 caches it shows less time. If
+// only metrics was asked for, that timer only notices whether the process was stopped.
 func Handler(options ...HandlerOption) http.Handler {
 	return newHandler(&process, options...)
 }
@@ -69,16 +69,8 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, fmt.Sprintf("%q is not here: the path has the name of another file before it", last), http.StatusNotFound)
 		return
 	}
-	if last == "purge" && h.authorize != nil {
-		h.servePurge(w, r)
-		return
-	}
-	if last == "tune" && h.authorize != nil {
-		h.serveTune(w, r)
-		return
-	}
-	if last == "record" && h.authorize != nil {
-		h.serveRecord(w, r)
+	if o, ok := operations[last]; ok && h.authorize != nil {
+		h.operate(o, w, r).answer(w)
 		return
 	}
 	contentType, resource := h.resource(last)

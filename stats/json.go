@@ -19,19 +19,6 @@ import (
 // must change with them.
 const schemaVersion = 1
 
-// A jsonHead is the part before the arrays of caches and wheels.
-type jsonHead struct {
-	Version  int       `json:"version"`
-	Time     time.Time `json:"time"`
-	Interval float64   `json:"interval_seconds"`
-	Program  string    `json:"program"`
-	Host     string    `json:"host"`
-	Purge    bool      `json:"purge"`
-	Peers    bool      `json:"peers"`
-
-	Process map[string]any `json:"process"`
-}
-
 // executable and host identify the process. They are empty if the system does not know
 // them.
 var (
@@ -57,13 +44,6 @@ type jsonCache struct {
 	Findings      []finding    `json:"findings"`
 }
 
-// A jsonWheel is what stats.json has of a timing wheel beside its numbers and its history.
-type jsonWheel struct {
-	Name     string            `json:"name"`
-	Settings jsonWheelSettings `json:"settings"`
-	Findings []finding         `json:"findings"`
-}
-
 type jsonWhatIf struct {
 	Half   jsonEstimate `json:"half"`
 	Same   jsonEstimate `json:"same"`
@@ -85,15 +65,10 @@ type jsonHotKey struct {
 // writeJSON writes the statistics of caches and wheels as of now, one after another, so
 // that it holds one snapshot at a time.
 func (r *registries) writeJSON(to io.Writer, f form) error {
-	head, err := json.Marshal(jsonHead{
-		Version:  schemaVersion,
-		Time:     time.Now().UTC(),
-		Interval: interval.Seconds(),
-		Program:  filepath.Base(executable),
-		Host:     host,
-		Purge:    f.purge,
-		Peers:    f.peers,
-		Process:  r.examine(time.Now(), false),
+	head, err := json.Marshal(map[string]any{ // the part before the arrays of caches and wheels
+		"version": schemaVersion, "time": time.Now().UTC(), "interval_seconds": interval.Seconds(),
+		"program": filepath.Base(executable), "host": host, "purge": f.purge, "peers": f.peers,
+		"process": r.examine(time.Now(), false),
 	})
 	if err != nil {
 		return err

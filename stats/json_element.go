@@ -64,9 +64,9 @@ func (e *element[S]) history(l *look[S], n int, metrics []Metric[S], view view[S
 // makeCache makes the object of a cache, with the newest points of its history, or without
 // history if their number is negative. withErrors adds the texts of errors.
 func makeCache(e *element[Snapshot], l *look[Snapshot], points int, withErrors bool) error {
-	var store, lost *sources.Failure
+	var load, store, lost *sources.Failure
 	if l.cache.Failures != nil {
-		store, lost = l.cache.Failures()
+		load, store, lost = l.cache.Failures()
 	}
 	e.setSince(underLimit(l, 5*time.Minute), cacheMetrics)
 	err := e.begin(jsonCache{
@@ -77,7 +77,7 @@ func makeCache(e *element[Snapshot], l *look[Snapshot], points int, withErrors b
 		FailingKeys:   newJSONBadKeys(l.cache.FailingKeys, withErrors),
 		SlowKeys:      newJSONBadKeys(l.cache.SlowKeys, withErrors),
 		Settings:      newJSONSettings(l.cache.Now()),
-		LastLoadError: newJSONFailure(lastLoadError(l.cache), withErrors),
+		LastLoadError: newJSONFailure(load, withErrors),
 		StoreFailed:   newJSONFailure(store, withErrors),
 		SourceLost:    newJSONFailure(lost, withErrors),
 		Purgeable:     l.cache.Purge != nil,
@@ -117,7 +117,8 @@ func addWindow(e *element[Snapshot], p point[Snapshot]) {
 
 // makeWheel is makeCache for a timing wheel.
 func makeWheel(e *element[WheelSnapshot], l *look[WheelSnapshot], points int) error {
-	if err := e.begin(jsonWheel{l.name, newJSONWheelSettings(l.wheel), l.found}, wheelViews.source, l.stats); err != nil {
+	settings := map[string]any{"interval_seconds": l.wheel.Interval.Seconds(), "slots": l.wheel.Slots, "workers": l.wheel.Workers, "limit": l.wheel.Limit}
+	if err := e.begin(map[string]any{"name": l.name, "settings": settings, "findings": l.found}, wheelViews.source, l.stats); err != nil {
 		return err
 	}
 	e.history(l, points, wheelMetrics, wheelViews.point)

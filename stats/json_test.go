@@ -180,8 +180,8 @@ func TestJSONOfNothingHasEmptyArrays(t *testing.T) {
 		var r stats.Registry
 		executable, _ := os.Executable()
 		host, _ := os.Hostname()
-		want := fmt.Sprintf(`{"version":1,"time":"2000-01-01T00:00:00Z","interval_seconds":5,"program":%q,"host":%q,`+
-			`"purge":false,"peers":false,"caches":[],"wheels":[]}`+"\n", filepath.Base(executable), host)
+		want := fmt.Sprintf(`{"host":%q,"interval_seconds":5,"peers":false,"program":%q,"purge":false,`+
+			`"time":"2000-01-01T00:00:00Z","version":1,"caches":[],"wheels":[]}`+"\n", host, filepath.Base(executable))
 		if got := regexp.MustCompile(`,"process":{.*?}`).ReplaceAllString(body(t, r.Handler(), "/stats.json"), ""); got != want {
 			t.Errorf("got %s want %s", got, want)
 		}
@@ -197,7 +197,7 @@ func TestJSONShowsExtras(t *testing.T) {
 	}
 	r.Add(sources.Cache[stats.Snapshot]{Name: "all", Snapshot: always(stats.Snapshot{}),
 		Settings: sources.Settings{Expire: time.Minute, Idle: time.Second, Jitter: 0.25, Refresh: 0.5, RefreshAfter: 2 * time.Second, Grace: 3 * time.Second,
-			Patience: 4 * time.Second, Negative: true, Timeout: 1500 * time.Millisecond, MaxLoads: 7, Workers: 8, Policy: "lru"},
+			Patience: 4 * time.Second, Negative: true, Timeout: 1500 * time.Millisecond, MaxLoads: 7, Workers: 8, Policy: "lru", Accept: []string{"cleared"}},
 		Purge:   func(string) (int, error) { return 0, nil },
 		HotKeys: hot(sources.HotKey{Key: "</script>\"\xff", Share: 0.5}, sources.HotKey{Share: 0.25}, sources.HotKey{Key: "nan", Share: math.NaN()}, sources.HotKey{Key: "inf", Share: math.Inf(1)}),
 	})
@@ -223,7 +223,7 @@ func TestJSONShowsExtras(t *testing.T) {
 		}
 	}
 	settings := map[string]any{"expire_seconds": 60.0, "idle_seconds": 1.0, "jitter": 0.25, "refresh": 0.5, "refresh_after_seconds": 2.0, "grace_seconds": 3.0,
-		"patience_seconds": 4.0, "negative": true, "workers": 8.0, "bypass": false, "timeout_seconds": 1.5, "max_loads": 7.0, "policy": "lru"}
+		"patience_seconds": 4.0, "negative": true, "workers": 8.0, "bypass": false, "timeout_seconds": 1.5, "max_loads": 7.0, "policy": "lru", "accept": []any{"cleared"}}
 	if got := d.Caches[0]["settings"]; !reflect.DeepEqual(got, settings) {
 		t.Errorf("settings are %v, want %v", got, settings)
 	}
@@ -276,8 +276,7 @@ func TestLastErrors(t *testing.T) {
 		var r stats.Registry
 		failure := &sources.Failure{Time: at, Err: test.err}
 		r.Add(sources.Cache[stats.Snapshot]{Name: "users", Snapshot: always(stats.Snapshot{}), HotKeys: func() []sources.HotKey { return nil },
-			LastError: func() (time.Time, error) { return at, test.err },
-			Failures:  func() (store, source *sources.Failure) { return failure, failure }})
+			Failures: func() (load, store, source *sources.Failure) { return failure, failure, failure }})
 		for _, shown := range []bool{false, true} {
 			h := r.Handler()
 			if shown {

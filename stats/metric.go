@@ -117,9 +117,9 @@ type number[S any] struct {
 	says string // the description in the schema of stats.json; empty: as Help of its metric
 }
 
-// inJSON returns the only number of a metric, with its names in a source and in a point.
-func inJSON[S any](source, point string, of func(*S) any) []number[S] {
-	return []number[S]{{json: source, point: point, of: of}}
+// inJSON returns the only number of a metric, with its names in a source, in a point and in a window.
+func inJSON[S any](source, point, window string, of func(*S) any) []number[S] {
+	return []number[S]{{json: source, point: point, window: window, of: of}}
 }
 
 // valueOf returns the value of what number.of has returned.

@@ -18,7 +18,8 @@ import (
 const (
 	peersAtOnce   = 8
 	peerTimeout   = 2 * time.Second
-	maxPeerAnswer = 8 << 20 // bytes: some thousand caches
+	fleetTimeout  = 2500 * time.Millisecond // of all peers: a route of go-zero has 3 s
+	maxPeerAnswer = 8 << 20                 // bytes: some thousand caches
 )
 
 // WithPeers makes the page also compare the caches of this process with those of other instances of
@@ -26,10 +27,11 @@ const (
 // own one may be among them. It is called for each request, by several goroutines at once, and has
 // two seconds: it may look into DNS. Nil is no option.
 //
-// The handler asks each of them for stats.json, eight at a time and each for two seconds, and shows
-// the answers to all who may see the page; so take no address from a request. It uses no proxy, and a
-// redirect is an error. A user and a password are in the address, as in "http://ops:secret@10.0.0.7/",
-// and are not shown; nothing of the request is passed on but its queries cache=NAME.
+// The handler asks each of them for stats.json, eight at a time, each for two seconds and all for two
+// and a half, and shows the answers to all who may see the page; so take no address from a request. It
+// uses no proxy, and a redirect is an error. A user and a password are in the address, as in
+// "http://ops:secret@10.0.0.7/", and are not shown; nothing of the request is passed on but its queries
+// cache=NAME.
 func WithPeers(peers func(context.Context) ([]string, error)) HandlerOption {
 	if peers == nil {
 		return nil
@@ -81,19 +83,8 @@ type peerCache struct {
 	Limit    float64   `json:"limit"`
 	Findings []finding `json:"findings"`
 	Windows  struct {
-		Minute peerMinute `json:"1m"`
+		Minute map[string]float64 `json:"1m"`
 	} `json:"windows"`
-}
-
-type peerMinute struct {
-	Hits     float64 `json:"hits"`
-	Misses   float64 `json:"misses"`
-	HitRatio float64 `json:"hit_ratio"`
-	Loads    float64 `json:"loads"`
-	Failed   float64 `json:"loads_failed"`
-	TimedOut float64 `json:"loads_timed_out"`
-	LoadP99  float64 `json:"load_p99_seconds"`
-	WaitP99  float64 `json:"wait_p99_seconds"`
 }
 
 // serveFleet asks the peers before the answer begins, as few answers may be computed at once.
@@ -103,10 +94,12 @@ func (h *handler) serveFleet(r *http.Request) (func(io.Writer) error, error) {
 	defer cancel()
 	pages, err := h.fleet.peers(ctx)
 	answer := jsonFleet{withoutSecrets(err), make([]jsonInstance, len(pages))}
+	ctx, cancel = context.WithTimeout(r.Context(), fleetTimeout)
+	defer cancel()
 	query := url.Values{"cache": r.URL.Query()["cache"]}
 	var all sync.WaitGroup
 	for i, page := range pages {
-		all.Go(func() { answer.Instances[i] = h.fleet.ask(r.Context(), page, query.Encode()) })
+		all.Go(func() { answer.Instances[i] = h.fleet.ask(ctx, page, query.Encode()) })
 	}
 	all.Wait()
 	return func(to io.Writer) error {
@@ -121,14 +114,16 @@ func (f *jsonFleet) addSelf(own io.Reader) error {
 	self := jsonInstance{Self: true}
 	err := json.NewDecoder(own).Decode(&self.peerAnswer)
 	p := self.Process
+	known := false
 	for i := range f.Instances {
 		other := &f.Instances[i]
-		if q := other.Process; p.PID != 0 && q.PID == p.PID && q.Started == p.Started && other.Host == self.Host {
-			other.Self = true
-			return err
-		}
+		q := other.Process
+		other.Self = p.PID != 0 && q.PID == p.PID && q.Started == p.Started && other.Host == self.Host
+		known = known || other.Self
 	}
-	f.Instances = append(f.Instances, self)
+	if !known {
+		f.Instances = append(f.Instances, self)
+	}
 	return err
 }
 
@@ -136,17 +131,24 @@ func (f *jsonFleet) addSelf(own io.Reader) error {
 func (f *fleet) ask(ctx context.Context, page, query string) (row jsonInstance) {
 	u, err := url.Parse(page)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		row.Error = "no address of http or https"
+		row.Error = "an address of the list is none of http or https"
 		return row
 	}
 	shown := url.URL{Scheme: u.Scheme, Host: u.Host, Path: cmp.Or(u.Path, "/"), RawPath: u.RawPath}
 	asked := shown.JoinPath("stats.json")
 	asked.User, asked.RawQuery = u.User, query
-	f.asking <- struct{}{}
-	defer func() { <-f.asking }()
+	row.Peer, row.Error = shown.String(), "not asked, as others took too long"
+	select {
+	case f.asking <- struct{}{}:
+		defer func() { <-f.asking }()
+	case <-ctx.Done():
+	}
+	if ctx.Err() != nil {
+		return row
+	}
 	ctx, cancel := context.WithTimeout(ctx, peerTimeout)
 	defer cancel()
-	row.Peer, row.Error = shown.String(), f.get((&http.Request{URL: asked}).WithContext(ctx), &row.peerAnswer)
+	row.Error = f.get((&http.Request{URL: asked}).WithContext(ctx), &row.peerAnswer)
 	return row
 }
 

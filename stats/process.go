@@ -34,7 +34,7 @@ var started = time.Now().UTC()
 
 // examine returns what stats.json has of the process, and keeps the reading if it is a sample.
 func (r *registries) examine(now time.Time, sampled bool) map[string]any {
-	largest, at := r.caches.largest(), readVitals()
+	largest, at := r.largest(), readVitals()
 	count, length, end := r.stops.Last()
 	r.checking.Lock()
 	defer r.checking.Unlock()
@@ -47,7 +47,7 @@ func (r *registries) examine(now time.Time, sampled bool) map[string]any {
 	}
 	found = r.health.memory.update(now, found)
 	if ago := now.Sub(end); count > 0 && ago >= 0 && ago < shown {
-		found = append(found, finding{sources.WasStopped, fmt.Sprintf("The process was stopped for %s, until %s ago, by a signal, a debugger or a machine that stood still. What timed out then has this cause.", span(length), span(ago)),
+		found = append(found, finding{sources.WasStopped, fmt.Sprintf("The process was stopped for %s, until %s ago, by a signal, a debugger or a machine that stood still, or its clock was set forward. What timed out then has this cause.", span(length), span(ago)),
 			warning, (ago + length).Seconds(), max(ago.Seconds(), 0.001)})
 	}
 	process := map[string]any{
@@ -62,13 +62,13 @@ func (r *registries) examine(now time.Time, sampled bool) map[string]any {
 
 // largest names the cache that has the most, by its last sample. An entry counts as 100 bytes, if it has no
 // weight in bytes.
-func (r *registry[S]) largest() (words string) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
+func (r *registries) largest() (words string) {
+	r.caches.mu.Lock()
+	defer r.caches.mu.Unlock()
 	var most uint64
-	for name, reg := range r.byName {
+	for name, reg := range r.caches.byName {
 		for _, last := range reg.history.samples[max(len(reg.history.samples)-1, 0):] {
-			s := any(&last.stats).(*Snapshot)
+			s := &last.stats
 			size := 100 * uint64(s.Entries)
 			if s.MaxWeight >= bytesFrom {
 				size = max(size, s.Weight)

@@ -5,10 +5,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"strconv"
 	"time"
+
+	"github.com/pinwheel-cache/pinwheel/internal/sources"
 )
 
 const (
@@ -24,50 +25,25 @@ const (
 )
 
 // serveRecord streams a recording of a cache.
-func (h *handler) serveRecord(w http.ResponseWriter, r *http.Request) {
-	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
-	wanted, refused := h.wantedRecord(r)
-	if refused != nil {
-		refused.answer(w)
-		return
-	}
-	ctx, cancel := context.WithTimeout(r.Context(), wanted.length)
-	defer cancel()
-	out := &flushed{w: w, to: http.NewResponseController(w)}
-	out.allow(0) // a server may have a write timeout that is too short for this answer
-	err := wanted.record(ctx, out, wanted.oneIn)
-	out.allow(stallTimeout) // for what the server writes at the end
-	if err != nil && !out.begun {
-		refuse(http.StatusConflict, "%v", err).answer(w)
-	}
-}
-
-// A wantedRecord is a request to record.
-type wantedRecord struct {
-	record func(ctx context.Context, w io.Writer, oneIn int) error
-	length time.Duration
-	oneIn  int
-}
-
-func (h *handler) wantedRecord(r *http.Request) (wanted wantedRecord, refused *refusal) {
-	const want = "want the field cache, and perhaps seconds and one_in, form-encoded: curl -d 'cache=users&seconds=60'"
-	if refused := h.mayPost(r, "a recording is begun", want); refused != nil {
-		return wanted, refused
-	}
-	name := r.PostForm.Get("cache")
-	c, ok := h.registered.cacheOf(name)
-	if !ok {
-		return wanted, refuse(http.StatusNotFound, "there is no cache %q", shorten(name))
-	}
+func serveRecord(w http.ResponseWriter, r *http.Request, name string, c sources.Cache[Snapshot]) *refusal {
 	if c.Record == nil {
-		return wanted, refuse(http.StatusBadRequest, "cache %q cannot be recorded", name)
+		return refuse(http.StatusBadRequest, "cache %q cannot be recorded", name)
 	}
 	seconds, err := numberOf(r, "seconds", defaultSeconds, maxSeconds)
 	oneIn, err2 := numberOf(r, "one_in", defaultOneIn, 1<<20)
 	if err := cmp.Or(err, err2); err != nil {
-		return wanted, refuse(http.StatusBadRequest, "%v", err)
+		return refuse(http.StatusBadRequest, "%v", err)
 	}
-	return wantedRecord{c.Record, time.Duration(seconds) * time.Second, oneIn}, nil
+	ctx, cancel := context.WithTimeout(r.Context(), time.Duration(seconds)*time.Second)
+	defer cancel()
+	out := &flushed{w: w, to: http.NewResponseController(w)}
+	out.allow(0) // a server may have a write timeout that is too short for this answer
+	err = c.Record(ctx, out, oneIn)
+	out.allow(stallTimeout) // for what the server writes at the end
+	if err != nil && !out.begun {
+		return refuse(http.StatusConflict, "%v", err)
+	}
+	return nil
 }
 
 // numberOf returns a field of the form, a number from 1 to most, or its default.

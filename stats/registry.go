@@ -22,23 +22,20 @@ type registries struct {
 func (r *registries) register(source sources.Source) (name string, unregister func()) {
 	switch s := source.(type) {
 	case sources.Cache[Snapshot]:
-		if s.Snapshot == nil {
-			panic("stats: Snapshot of a sources.Cache is nil: want a function")
-		}
-		return register(r, &r.caches, cmp.Or(s.Name, "cache"), s.Snapshot, s, sources.WheelSettings{})
+		return register(r, &r.caches, &registration[Snapshot]{asked: cmp.Or(s.Name, "cache"), snapshot: s.Snapshot, cache: s})
 	case sources.Wheel[WheelSnapshot]:
-		if s.Snapshot == nil {
-			panic("stats: Snapshot of a sources.Wheel is nil: want a function")
-		}
-		return register(r, &r.wheels, cmp.Or(s.Name, "wheel"), s.Snapshot, sources.Cache[Snapshot]{}, s.Settings)
+		return register(r, &r.wheels, &registration[WheelSnapshot]{asked: cmp.Or(s.Name, "wheel"), snapshot: s.Snapshot, wheel: s.Settings})
 	}
 	panic(fmt.Sprintf("stats: the source of Register is a %T: want a sources.Cache or a sources.Wheel", source))
 }
 
 // register adds a source to one of the registries. If histories are kept, it takes a first
 // sample, so that the next point has everything that happens from now on.
-func register[S any](all *registries, r *registry[S], name string, snapshot func() (S, bool), cache sources.Cache[Snapshot], wheel sources.WheelSettings) (string, func()) {
-	added := r.register(name, snapshot, cache, wheel)
+func register[S any](all *registries, r *registry[S], added *registration[S]) (string, func()) {
+	if added.snapshot == nil {
+		panic("stats: Snapshot of a source is nil: want a function")
+	}
+	r.register(added)
 	if all.sampling.Load() {
 		if l, ok := r.look(added, added.since); ok {
 			r.keep(l)
@@ -99,21 +96,18 @@ type look[S any] struct {
 	found   []finding    // by judge
 }
 
-// register adds a source, whose snapshot must not be nil, under a name made of name, which
-// must not be empty.
-func (r *registry[S]) register(name string, snapshot func() (S, bool), cache sources.Cache[Snapshot], wheel sources.WheelSettings) *registration[S] {
+// register adds a source under a name made of the one that it asks for.
+func (r *registry[S]) register(added *registration[S]) {
 	// Before it is made unique: two names may differ in invalid bytes only.
-	name = shorten(strings.ToValidUTF8(name, "\uFFFD"))
+	added.asked, added.since = shorten(strings.ToValidUTF8(added.asked, "\uFFFD")), time.Now()
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.byName == nil {
 		r.byName = make(map[string]*registration[S])
 		r.lowest = make(map[string]int)
 	}
-	added := &registration[S]{asked: name, since: time.Now(), snapshot: snapshot, cache: cache, wheel: wheel}
-	added.name, added.suffix = r.freeName(name)
+	added.name, added.suffix = r.freeName(added.asked)
 	r.byName[added.name] = added
-	return added
 }
 
 // freeName returns name, or name with the lowest suffix that makes it unique. It
@@ -146,9 +140,6 @@ func (r *registry[S]) remove(old *registration[S]) {
 		r.lowest[old.asked] = old.suffix
 	}
 }
-
-// all takes a look at every source, and returns them sorted by name.
-func (r *registry[S]) all(now time.Time) []look[S] { return r.looks(everything, now) }
 
 // looks takes a look at each source whose name is wanted, and yields them sorted by name.
 func (r *registry[S]) looks(wanted func(name string) bool, now time.Time) []look[S] {
@@ -185,7 +176,7 @@ func (r *registry[S]) samples(reg *registration[S]) []*sample[S] {
 
 // sample adds a sample of every source to its history.
 func (r *registry[S]) sample(now time.Time) {
-	for _, l := range r.all(now) {
+	for _, l := range r.looks(everything, now) {
 		r.keep(l)
 	}
 }
@@ -213,4 +204,15 @@ func (r *registry[S]) registered(wanted func(name string) bool) []*registration[
 	r.mu.Unlock()
 	slices.SortFunc(regs, func(a, b *registration[S]) int { return cmp.Compare(a.name, b.name) })
 	return regs
+}
+
+// cacheOf returns the source of the cache with a name.
+func (r *registries) cacheOf(name string) (c sources.Cache[Snapshot], ok bool) {
+	r.caches.mu.Lock()
+	defer r.caches.mu.Unlock()
+	reg := r.caches.byName[name]
+	if reg == nil {
+		return c, false
+	}
+	return reg.cache, true
 }

@@ -117,8 +117,8 @@ func TestSourcesAreCalledWithoutALock(t *testing.T) {
 }
 
 func TestRegisterWithoutASnapshotPanics(t *testing.T) {
-	checkPanics(t, "stats: Snapshot of a sources.Cache is nil: want a function", func() { sources.Register(sources.Cache[stats.Snapshot]{Name: "users"}) })
-	checkPanics(t, "stats: Snapshot of a sources.Wheel is nil: want a function", func() { sources.Register(sources.Wheel[stats.WheelSnapshot]{Name: "users"}) })
+	checkPanics(t, "stats: Snapshot of a source is nil: want a function", func() { sources.Register(sources.Cache[stats.Snapshot]{Name: "users"}) })
+	checkPanics(t, "stats: Snapshot of a source is nil: want a function", func() { sources.Register(sources.Wheel[stats.WheelSnapshot]{Name: "users"}) })
 }
 
 func checkPanics(t *testing.T, want string, f func()) {

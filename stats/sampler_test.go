@@ -165,7 +165,7 @@ func TestMemoryOfHistories(t *testing.T) {
 		caches, points, most int
 		lasts                time.Duration
 	}{
-		{100, 61, 100 * 148_000, 6 * time.Minute},
+		{100, 61, 100 * 172_000, 6 * time.Minute},
 		{2000, 6, 48 << 20, 90 * time.Second},
 		{20_000, 1, 60 << 20, 30 * time.Second},
 	} {

@@ -23,24 +23,15 @@ type jsonSettings struct {
 	Workers  int     `json:"workers"`
 	Bypass   bool    `json:"bypass"`
 	Policy   string  `json:"policy"`
+
+	Accept []string `json:"accept"`
 }
 
 func newJSONSettings(s sources.Settings) jsonSettings {
 	return jsonSettings{
 		s.Expire.Seconds(), s.Idle.Seconds(), s.Jitter, s.Refresh, s.RefreshAfter.Seconds(), s.Grace.Seconds(), s.Patience.Seconds(),
-		s.Negative, s.Timeout.Seconds(), s.MaxLoads, s.Workers, s.Bypass, s.Policy,
+		s.Negative, s.Timeout.Seconds(), s.MaxLoads, s.Workers, s.Bypass, s.Policy, append([]string{}, s.Accept...),
 	}
-}
-
-type jsonWheelSettings struct {
-	Interval float64 `json:"interval_seconds"`
-	Slots    int     `json:"slots"`
-	Workers  int     `json:"workers"`
-	Limit    int     `json:"limit"`
-}
-
-func newJSONWheelSettings(s sources.WheelSettings) jsonWheelSettings {
-	return jsonWheelSettings{s.Interval.Seconds(), s.Slots, s.Workers, s.Limit}
 }
 
 // A jsonFailure is the last error of a load, or of the store or source of a near cache.
@@ -108,18 +99,6 @@ func newJSONBadKeys(of func() []sources.BadKey, withText bool) []jsonBadKey {
 		keys = append(keys, bad)
 	}
 	return keys
-}
-
-// lastLoadError returns nil if no load has failed.
-func lastLoadError(c sources.Cache[Snapshot]) *sources.Failure {
-	if c.LastError == nil {
-		return nil
-	}
-	at, err := c.LastError()
-	if err == nil {
-		return nil
-	}
-	return &sources.Failure{Time: at, Err: err}
 }
 
 // typeOf returns the type of the innermost error that err wraps, the most telling one; of several, in the

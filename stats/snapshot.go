@@ -72,7 +72,8 @@ type Removals struct {
 	Cleared  uint64 // the program removed all keys
 }
 
-// Loads is about the fetches of a cache for its callers.
+// Loads is about the fetches of a cache for its callers. Durations of OK and Failed are without the wait
+// for a permit of MaxLoads.
 type Loads struct {
 	OK       Histogram // durations of loads with a value, or with an error that says that there is none
 	Failed   Histogram // durations of all other loads, but of those in TimedOut

@@ -28,7 +28,7 @@ func Caches() []Named[Snapshot] { return process.caches.named() }
 func Wheels() []Named[WheelSnapshot] { return process.wheels.named() }
 
 func (r *registry[S]) named() []Named[S] {
-	looks := r.all(time.Now())
+	looks := r.looks(everything, time.Now())
 	all := make([]Named[S], len(looks))
 	for i, l := range looks {
 		all[i] = Named[S]{l.name, l.since, *l.stats}

@@ -48,48 +48,24 @@ func setTuning(t *sources.Tuning, form map[string][]string) (wrong []string) {
 	return wrong
 }
 
-func (h *handler) serveTune(w http.ResponseWriter, r *http.Request) {
-	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
-	now, refused := h.tune(r)
-	if refused != nil {
-		refused.answer(w)
-		return
+// serveTune changes options of a cache, and answers with what holds then.
+func serveTune(w http.ResponseWriter, r *http.Request, name string, c sources.Cache[Snapshot]) *refusal {
+	if c.Tune == nil {
+		return refuse(http.StatusBadRequest, "options of cache %q cannot be changed", name)
 	}
-	answerJSON(w, http.StatusOK, struct {
-		Expire   float64 `json:"expire_seconds"`
-		Grace    float64 `json:"grace_seconds"`
-		Patience float64 `json:"patience_seconds"`
-		MaxLoads int     `json:"max_loads"`
-		Bypass   bool    `json:"bypass"`
-	}{now.Expire.Seconds(), now.Grace.Seconds(), now.Patience.Seconds(), now.MaxLoads, now.Bypass})
-}
-
-// tune does what r asks for, if authorized, and returns what holds then.
-func (h *handler) tune(r *http.Request) (now sources.Tuning, refused *refusal) {
-	const want = "want the field cache, and those to change, form-encoded: curl -d 'cache=users&max_loads=10'"
-	if refused := h.mayPost(r, "options are changed", want); refused != nil {
-		return now, refused
+	if wrong := setTuning(new(sources.Tuning), r.PostForm); len(wrong) > 0 {
+		return refuse(http.StatusBadRequest, "%s", strings.Join(wrong, "; "))
 	}
-	form := r.PostForm // not from the URL, which ends up in logs
-	name := form.Get("cache")
-	c, ok := h.registered.cacheOf(name)
-	wrong := setTuning(new(sources.Tuning), form)
+	now, ok, err := c.Tune(func(t *sources.Tuning) { setTuning(t, r.PostForm) })
 	switch {
-	case len(form["cache"]) != 1:
-		return now, refuse(http.StatusBadRequest, want)
-	case ok && c.Tune == nil:
-		return now, refuse(http.StatusBadRequest, "options of cache %q cannot be changed", name)
-	case ok && len(wrong) == 0:
-		var err error
-		if now, ok, err = c.Tune(func(t *sources.Tuning) { setTuning(t, form) }); err != nil {
-			wrong = []string{strings.ReplaceAll(err.Error(), "\n", "; ")}
-		}
-	}
-	switch {
+	case err != nil:
+		return refuse(http.StatusBadRequest, "%s", strings.ReplaceAll(err.Error(), "\n", "; "))
 	case !ok:
-		return now, refuse(http.StatusNotFound, "there is no cache %q", shorten(name))
-	case len(wrong) > 0:
-		return now, refuse(http.StatusBadRequest, "%s", strings.Join(wrong, "; "))
+		return refuse(http.StatusNotFound, "there is no cache %q", name)
 	}
-	return now, nil
+	answerJSON(w, http.StatusOK, map[string]any{
+		"expire_seconds": now.Expire.Seconds(), "grace_seconds": now.Grace.Seconds(), "patience_seconds": now.Patience.Seconds(),
+		"max_loads": now.MaxLoads, "bypass": now.Bypass,
+	})
+	return nil
 }

@@ -14,15 +14,15 @@ import (
 
 // TestTune checks what each form changes, what the answer says, and that a wrong form changes nothing.
 func TestTune(t *testing.T) {
-	const before = `{"expire_seconds":60,"grace_seconds":0,"patience_seconds":0,"max_loads":7,"bypass":false}`
+	const before = `{"bypass":false,"expire_seconds":60,"grace_seconds":0,"max_loads":7,"patience_seconds":0}`
 	for _, test := range []struct {
 		form string
 		code int
 		want string // the answer, or a part of it
 	}{
 		{"cache=users", 200, before},
-		{"cache=users&max_loads=10&grace=1m&expire=5m&patience=100ms&bypass=1", 200, `{"expire_seconds":300,"grace_seconds":60,"patience_seconds":0.1,"max_loads":10,"bypass":true}`},
-		{"cache=users&expire=0&max_loads=0&bypass=0", 200, `{"expire_seconds":0,"grace_seconds":0,"patience_seconds":0,"max_loads":0,"bypass":false}`},
+		{"cache=users&max_loads=10&grace=1m&expire=5m&patience=100ms&bypass=1", 200, `{"bypass":true,"expire_seconds":300,"grace_seconds":60,"max_loads":10,"patience_seconds":0.1}`},
+		{"cache=users&expire=0&max_loads=0&bypass=0", 200, `{"bypass":false,"expire_seconds":0,"grace_seconds":0,"max_loads":0,"patience_seconds":0}`},
 		{"cache=users&zoom=1&max_loads=many&bypass=yes&expire=5&grace=1m&patience=1s&patience=2s&age=1", 400,
 			`expire is \"5\": want a time with a unit, such as 90s or 5m, or 0 for none; patience is \"1s 2s\": want a time with a unit, such as 90s or 5m, or 0 for none; ` +
 				`max_loads is \"many\": want the most loads at once, or 0 for no limit; bypass is \"yes\": want 1, or 0 to end it; there is no field \"age\": want expire, `},

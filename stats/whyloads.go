@@ -34,6 +34,9 @@ func (d *diagnosis) failing() {
 	}
 	one := o.InRow >= inRow && o.Failing <= fewKeys && recent.Loads.failed().Count() > 0 // of many, most are left over from an incident
 	few := one && o.Failing <= inRow && d.ten.Loads.OK.Count() >= inRow
+	if n := d.stats.Loads.Queued; n > 0 {
+		within += fmt.Sprintf(", or waits for a place (%d wait, MaxLoads is %d)", n, d.cache.Now().MaxLoads)
+	}
 	for _, c := range [...]struct {
 		cause, words string
 		of           share
@@ -44,11 +47,12 @@ func (d *diagnosis) failing() {
 		if few || !d.often(c.cause, c.of, failShare) {
 			continue
 		}
-		suffer := d.mostly(c.of) && d.ten.operation.Refused*20 >= d.ten.HitsInGrace
+		bad := d.ten.operation.Refused + d.ten.Loads.Abandoned
+		suffer := d.mostly(c.of) && bad > 0 && bad*20 >= d.ten.HitsInGrace
 		d.say(levelOf(suffer), c.cause, c.words, d.count(c.of), d.meanwhile())
 	}
 	if one && !d.lately(sources.LoadsTimeOut, sources.LoadsFail) {
-		d.say(warning, sources.OneKeyFails, "One key fails while others do not, %d times in a row%s. In all so many keys fail: %d. %s", o.InRow, d.worst(d.cache.FailingKeys), o.Failing, d.meanwhile())
+		d.say(warning, sources.OneKeyFails, "Few keys fail, while others do not: %d; one of them %d times in a row%s. %s", o.Failing, o.InRow, d.worst(d.cache.FailingKeys), d.meanwhile())
 	}
 }
 
@@ -103,7 +107,7 @@ func (d *diagnosis) slow() {
 	if ok.Count() < leastLoads || min(float64(mean), 2*float64(ok.Quantile(0.9))) <= bar || d.said(sources.LoadsHang, sources.LoadsTimeOut) {
 		return
 	}
-	d.say(levelOf(mean > verySlow), sources.LoadsSlow, "Loads are slow: %s on average in the last 10 s, %s in a minute, %s. Callers that miss wait for them; %d loads wait for a place.", span(mean), span(d.minute.Loads.OK.data().Mean()), words, d.stats.Loads.Queued)
+	d.say(levelOf(mean > verySlow), sources.LoadsSlow, "Loads are slow: %s on average %v, %s in a minute, %s. Callers that miss wait for them; %d loads wait for a place.", span(mean), now, span(d.minute.Loads.OK.data().Mean()), words, d.stats.Loads.Queued)
 }
 
 // queue looks for loads that wait for a permit, unless loads that take too long explain it.

@@ -1,9 +1,11 @@
 package snippets
 
 import (
+	"context"
 	"crypto/subtle"
 	"errors"
 	"expvar"
+	"net"
 	"net/http"
 	"os"
 
@@ -48,6 +50,16 @@ func Purge() {
 			return errors.New("only operators may purge")
 		}
 		return nil
+	}))
+}
+
+func Fleet() {
+	stats.Handler(stats.WithPeers(func(ctx context.Context) (pages []string, err error) {
+		addresses, err := net.DefaultResolver.LookupNetIP(ctx, "ip4", "users.default.svc")
+		for _, address := range addresses {
+			pages = append(pages, "http://"+address.String()+":8080/cache/")
+		}
+		return pages, err
 	}))
 }
 

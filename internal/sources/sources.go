@@ -53,14 +53,11 @@ type Cache[S any] struct {
 	// Settings are the options of the cache.
 	Settings Settings
 
-	// LastError returns why a load failed last, and when; nil if none did. Its text is
-	// shown only by a handler with stats.WithErrors: it may have secrets in it.
-	LastError func() (at time.Time, err error)
-
-	// Failures returns, for a near cache, why a call of the store failed last, or a value could
-	// not be decoded, and why the source lost its connection last, or could not connect; nil for
-	// never. What is said of LastError holds.
-	Failures func() (store, source *Failure)
+	// Failures returns why a load failed last and, for a near cache, why a call of the store failed
+	// last, or a value could not be decoded, and why the source lost its connection last, or could not
+	// connect; nil for never. The texts are shown only by a handler with stats.WithErrors: they may have
+	// secrets in them.
+	Failures func() (load, store, source *Failure)
 
 	// HotKeys returns the keys with the most gets, the hottest first.
 	HotKeys func() []HotKey

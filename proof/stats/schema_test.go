@@ -157,9 +157,11 @@ func TestStatsFitTheSchema(t *testing.T) {
 	t.Run("hot keys and purging", func(t *testing.T) {
 		register(t, sources.Cache[stats.Snapshot]{
 			Name: "users", Snapshot: always(distinct(0)), HotKeys: hotKeys,
-			Purge:     func(string) (int, error) { return 1, nil },
-			PurgeAll:  func() int { return 1 },
-			LastError: func() (time.Time, error) { return time.Now(), errors.New("no database") },
+			Purge:    func(string) (int, error) { return 1, nil },
+			PurgeAll: func() int { return 1 },
+			Failures: func() (load, store, source *sources.Failure) {
+				return &sources.Failure{Time: time.Now(), Err: errors.New("no database")}, nil, nil
+			},
 		})
 		fit(t, stats.WithOperators(func(*http.Request) error { return nil }))
 	})

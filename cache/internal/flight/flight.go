@@ -29,6 +29,7 @@ type Flight struct {
 	over       atomic.Bool     // the fetch has ended
 	counted    atomic.Bool     // the load is counted, or has timed out
 	fetching   atomic.Bool     // the fetch has begun
+	waited     time.Duration   // for a permit; of the goroutine that runs the load
 
 	mu      sync.Mutex
 	done    chan struct{}   // closed when the context ends; nil while nobody waits for that
@@ -81,6 +82,9 @@ func (f *Flight) Claim() bool { return f.counted.CompareAndSwap(false, true) }
 // Fetch says that the fetch begins, and Fetching reports whether it has begun.
 func (f *Flight) Fetch()         { f.fetching.Store(true) }
 func (f *Flight) Fetching() bool { return f.fetching.Load() }
+
+// Waited returns how long the load has waited for a permit. It is for the goroutine that runs the load.
+func (f *Flight) Waited() time.Duration { return f.waited }
 
 // Awaited reports whether a caller waits for the load.
 func (f *Flight) Awaited() bool {

@@ -99,7 +99,7 @@ var noNeed = new(Permit)
 // Acquire waits until the load whose context is f has a permit. If the context ends first,
 // Acquire returns its cause. In any case release must follow.
 func (r *Rules) Acquire(f *Flight) error {
-	if f.free || f.background { // TryAcquire has succeeded
+	if f.free || f.background || f.shares(noNeed) { // TryAcquire has succeeded
 		return nil
 	}
 	p := r.permits.Load()
@@ -124,7 +124,8 @@ func (r *Rules) Acquire(f *Flight) error {
 	p.mu.Lock()
 	p.waiting.Remove(place) // if it was lent a permit, or its context has ended
 	p.mu.Unlock()
-	r.observer.Queued(time.Since(began))
+	f.waited = time.Since(began)
+	r.observer.Queued(f.waited)
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
@@ -214,6 +215,12 @@ func (f *Flight) share() *Permit {
 		shared.sharers.Add(1) // f has a share, which it drops under its lock and then gives back
 	}
 	return shared
+}
+
+func (f *Flight) shares(p *Permit) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.permit == p
 }
 
 // hold gives a load another permit, and returns the one that it had.

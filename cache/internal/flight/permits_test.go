@@ -49,7 +49,9 @@ func TestPermitsModel(t *testing.T) {
 			}()
 			// run gives a load a permit that is free or that it is lent, if there is one.
 			run := func(l *modelLoad, lenders []*modelLoad) {
-				if i := slices.IndexFunc(lenders, (*modelLoad).runs); free() {
+				if i := slices.IndexFunc(lenders, (*modelLoad).runs); i >= 0 && lenders[i].permit == unneeded {
+					l.permit = unneeded
+				} else if free() {
 					taken++
 					l.permit = new(int)
 				} else if i >= 0 {
