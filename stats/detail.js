@@ -7,7 +7,7 @@ import {newFrame} from './curves.js';
 import {Chart} from './chart.js';
 import {newPurge, newTune, newRecorder} from './forms.js';
 import {newFindings} from './findings.js';
-import {columns, newNotice} from './overview.js';
+import {columns} from './overview.js';
 
 // A chart: id, title, kind, and curves (name:field, or both in one).
 const charts = {
@@ -90,7 +90,7 @@ function newKeys(path, title, main, age) {
 const failures = {last_load_error: 'A load failed', last_store_error: 'The store failed', last_source_error: 'The source of changes lost its connection'};
 
 export function newDetail(what, name) {
-	const notice = newNotice();
+	const notice = box('p', 'notice', 'No answer yet.');
 	const head = html('h1', {tabindex: -1}, name);
 	const body = html('div', {'data-name': name});
 	const hot = newBars('hot_keys', 'Hottest keys, share of gets');
@@ -109,7 +109,7 @@ export function newDetail(what, name) {
 			box('div', 'card tiles', ...columns[what].slice(1).map(newTile)),
 			box('div', 'cards', ...cards),
 			box('div', 'charts', ...view.charts.map((chart) => chart.figure)),
-			box('div', 'cards', newPurge(name), newTune(name), newRecorder(name)));
+			box('div', 'charts', newPurge(name), newTune(name), newRecorder(name)));
 	};
 	const since = html('span'), failed = box('div', 'failed');
 	const all = html('a', {href: new URL(`stats.json?${kind}=${address}`, base)}, 'All numbers');

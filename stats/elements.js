@@ -35,6 +35,25 @@ export function fill(parent, length, make) {
 	return [...parent.children];
 }
 
+export const compare = (a, b) => (a > b) - (a < b);
+
+// arrange gives parent a child for each item, by its name, and returns them in the order of items. While
+// somebody points at a child, or has the focus or a selection in it, all stay where they are, unless now.
+export function arrange(parent, items, make, now) {
+	const before = new Map([...parent.children].map((node) => [node.dataset.name, node]));
+	const nodes = items.map(({name}) => before.get(name) ?? make(name));
+	const wanted = new Set(nodes);
+	[...parent.children].forEach((node) => wanted.has(node) || node.remove());
+	const {anchorNode, isCollapsed} = getSelection();
+	const inUse = parent.matches(':hover, :focus-within') || !isCollapsed && parent.contains(anchorNode);
+	let next = inUse && !now ? null : parent.firstChild; // what is new comes last then
+	for (const node of nodes) {
+		if (node === next) next = next.nextSibling;
+		else if (next || !node.parentNode) parent.insertBefore(node, next);
+	}
+	return nodes;
+}
+
 // showNumber shows v readably, and in the title exactly.
 export function showNumber(node, v, kind, owner) {
 	setText(node, v == null ? none : typeof v === 'number' ? kind.text(v, owner) : v === true ? 'yes' : [].concat(v).join(', '));

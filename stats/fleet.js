@@ -2,82 +2,71 @@
 // differs most is first.
 
 import {base} from './state.js';
-import {html, box, button, setText, set, fill, refresh, cell} from './elements.js';
+import {html, box, button, setText, set, fill, refresh, cell, arrange, compare} from './elements.js';
 
 const columns = [ // title, and path of its field
 	['Hit ratio', 'last.hit_ratio'], ['Requests', 'last.gets'], ['Entries', 'entries'], ['Loads', 'last.loads'], ['Failed', 'last.loads_failed'],
 	['Timed out', 'last.loads_timed_out'], ['Load time, p99', 'last.load_p99_seconds'], ['Wait, p99', 'last.wait_p99_seconds'],
 ];
-const measures = [ // what is compared: name, what never matters, and the number of a row or null; more is worse
-	['hit ratio', 0.05, ({last: l}) => l.gets >= 100 ? 1 - l.hit_ratio : null],
-	['share of failed loads', 0.05, ({last: l}) => l.loads >= 5 ? l.loads_failed / l.loads : null],
-	['load time', 2, ({last: l}) => l.loads >= 5 ? Math.log2(l.load_p99_seconds + 0.001) : null],
+const measures = [ // what is compared: name, what never matters, and the number of a minute, if it says something; more is worse
+	['hit ratio', 0.05, (m) => m.gets >= 100 ? 1 - m.hit_ratio : NaN],
+	['share of failed loads', 0.05, (m) => m.loads >= 5 ? m.loads_failed / m.loads : NaN],
+	['load time', 2, (m) => m.loads >= 5 ? Math.log2(m.load_p99_seconds + 0.001) : NaN],
 ];
 const weights = {critical: 1000, warning: 100, advice: 1}; // of findings; a measure weighs at most 20
 const few = 5; // tables that are unfolded, if their score is 1 or more; rows of each, unless all are asked for
 
-const median = (all) => all.toSorted((a, b) => a - b)[all.length >> 1];
+const sorted = (all) => all.filter((v) => !isNaN(v)).sort((a, b) => a - b);
 
-// above returns by how much own is above the median of the others, in units of what is usual among these.
-function above(own, others, least) {
-	if (own === null || !others.length) return 0;
-	const middle = median(others), usual = median(others.map((v) => Math.abs(v - middle)));
-	return Math.min(20, Math.max(0, own - middle) / Math.max(least, usual));
-}
-
-// judge gives a row its score among the rows of its cache, and words that say why.
-function judge(rows, row) {
-	row.words = row.findings.map((one) => one.cause);
-	row.score = row.findings.reduce((sum, {level}) => sum + (weights[level] ?? weights.warning), 0);
-	for (const [name, least, number] of measures) {
-		const v = above(number(row), rows.filter((other) => other !== row).map(number).filter((n) => n !== null), least);
+// judge adds to the scores of rows, and to the words that say why, by how much each is above the median of
+// the others, in units of what is usual among these.
+function judge(rows, [name, least, number]) {
+	const numbers = rows.map(({last}) => number(last ?? {}));
+	const all = sorted(numbers);
+	const middle = (all.length - 1) >> 1; // where the median of the others is, for all above it
+	const apart = sorted(all.map((v) => Math.abs(v - all[middle])));
+	rows.forEach((row, i) => {
+		const more = numbers[i] - all[middle];
+		if (!(more > 0)) return;
+		const usual = apart[more > apart[middle] ? middle : middle + 1]; // without its own
+		const v = Math.min(20, more / Math.max(least, usual));
 		row.score += v;
 		if (v >= 1) row.words.push(name + ' differs');
-	}
+	});
 }
+
+const first = (a, b) => b.score - a.score || compare(a.name, b.name);
 
 // byCache returns the caches with their rows, both sorted.
 function byCache(instances) {
 	const caches = new Map();
 	for (const instance of instances) {
 		for (const cache of instance.caches ?? []) {
-			const last = cache.windows['1m'];
-			last.gets = last.hits + last.misses;
+			const minute = cache.windows?.['1m']; // an old version may have none
+			const last = minute && {gets: minute.hits + minute.misses, ...minute};
 			const findings = [...cache.findings ?? [], ...instance.process.findings ?? []].filter((one) => !one.ended_seconds);
-			if (!caches.has(cache.name)) caches.set(cache.name, {key: cache.name, rows: []});
-			caches.get(cache.name).rows.push({...cache, key: instance.peer, instance, last, findings});
+			const score = findings.reduce((sum, {level}) => sum + (weights[level] ?? weights.warning), 0);
+			if (!caches.has(cache.name)) caches.set(cache.name, {name: cache.name, rows: []});
+			caches.get(cache.name).rows.push({...cache, cache: cache.name, name: instance.peer, instance, last, findings, score, words: findings.map((one) => one.cause)});
 		}
 	}
-	const first = (a, b) => b.score - a.score || (a.key > b.key) - (a.key < b.key);
 	for (const cache of caches.values()) {
-		cache.rows.forEach((row) => judge(cache.rows, row));
+		measures.forEach((measure) => judge(cache.rows, measure));
 		cache.score = cache.rows.sort(first)[0].score;
 	}
 	return [...caches.values()].sort(first);
 }
 
-// arrange gives parent a child for each item, and returns them. While somebody points at one they stay
-// where they are.
-function arrange(parent, items, make) {
-	const before = new Map([...parent.children].map((node) => [node.dataset.name, node]));
-	const nodes = items.map(({key}) => before.get(key) ?? make(key));
-	if (!parent.matches(':hover, :has(:focus-visible)') || nodes.some((node) => !node.parentNode)) {
-		nodes.forEach((node, i) => node !== parent.children[i] && parent.insertBefore(node, parent.children[i] ?? null));
-	}
-	[...parent.children].forEach((node) => nodes.includes(node) || node.remove());
-	return nodes;
-}
-
-const newRow = (key) => html('tr', {'data-name': key},
+const newRow = (peer) => html('tr', {'data-name': peer},
 	html('th', {scope: 'row'}, html('a'), html('small'), html('small')),
 	...columns.map(([title, path]) => html('td', {'data-title': title}, cell(path))));
 
 function showRow(node, row) {
-	const {instance: {peer, self, host, program, process}, findings, name} = row;
+	const {instance: {peer, self, host, program, process}, findings, cache} = row;
 	const [link, about, wrong] = node.firstChild.children;
 	const {port} = peer && URL.canParse(peer) ? new URL(peer) : base;
 	setText(link, host + (port && ':' + port));
-	set(link, 'href', (peer && !self ? peer : '') + '#/cache/' + encodeURIComponent(name));
+	set(link, 'href', (peer && !self ? peer : '') + '#/cache/' + encodeURIComponent(cache));
 	const started = process.started && 'since ' + new Date(process.started).toLocaleString('en-GB');
 	setText(about, [self && 'this instance', program, process.version, started].filter(Boolean).join(', '));
 	setText(wrong, row.words.join(', '));
@@ -86,8 +75,8 @@ function showRow(node, row) {
 	refresh(node, row);
 }
 
-const newCache = (key) => html('details', {'data-name': key}, html('summary', {}, html('h2', {}, key), ' ', html('small')),
-	html('table', {class: 'card list', 'aria-label': key},
+const newCache = (name) => html('details', {'data-name': name}, html('summary', {}, html('h2', {}, name), ' ', html('small')),
+	html('table', {class: 'card list', 'aria-label': name},
 		html('thead', {}, html('tr', {}, ...['Instance', ...columns.map(([title]) => title)].map((title) => html('th', {}, title)))), html('tbody')),
 	button(null, 'All instances'));
 
@@ -131,5 +120,5 @@ export function newFleet() {
 		}
 		next = Date.now() + 4000;
 	};
-	return {title: 'Fleet – pinwheel', head, node: html('div', {}, html('a', {href: '#/'}, '‹ Overview'), head, notice, failed, tables), update};
+	return {name: 'Fleet', head, node: html('div', {}, html('a', {href: '#/'}, '‹ Overview'), head, notice, failed, tables), update};
 }

@@ -2,7 +2,7 @@
 
 import {state, store} from './state.js';
 import {kindOf} from './numbers.js';
-import {html, box, button, setText, set, find, refresh, cell, explained} from './elements.js';
+import {html, box, button, setText, set, find, refresh, cell, explained, arrange, compare} from './elements.js';
 import {newFrame, newSpark} from './curves.js';
 import {newFindings, levelOf} from './findings.js';
 
@@ -32,52 +32,27 @@ export const columns = {
 };
 
 function newTable(what) {
-	const rows = new Map(); // by name
 	const sort = state.sort[what];
-	const sortBy = (column) => { // names start with A, numbers with the greatest
-		sort.down = sort.column === column ? !sort.down : column > 0;
-		sort.column = column;
-		store();
-		order();
-	};
 	const heads = columns[what].map(([title, note], i) =>
 		html('th', explained(title), button(() => sortBy(i), title + ' ', html('small', {}, note))));
 	const body = html('tbody');
 	const node = html('table', {class: 'card list', 'aria-label': what}, html('thead', {}, html('tr', {}, ...heads)), body);
-
-	const order = () => {
+	const update = (now) => {
 		const path = columns[what][sort.column][2];
-		const key = ({stats}) => find(stats, path)[0];
+		const key = (stats) => find(stats, path)[0] ?? -1;
+		const all = state.json[what].toSorted((a, b) => (sort.down ? -1 : 1) * compare(key(a), key(b)) || compare(a.name, b.name));
 		heads.forEach((head, i) =>
 			set(head, 'aria-sort', i !== sort.column ? 'none' : sort.down ? 'descending' : 'ascending'));
-		[...rows.values()]
-			.sort((a, b) => (sort.down ? -1 : 1) * compare(key(a), key(b)) || compare(a.stats.name, b.stats.name))
-			.forEach(({node}, i) => body.children[i] !== node && body.insertBefore(node, body.children[i]));
+		arrange(body, all, (name) => newRow(what, name), now).forEach((row, i) => row.update(all[i]));
 	};
-	// While somebody points at a row, all hold still.
-	const inUse = () => {
-		const {anchorNode, isCollapsed} = getSelection();
-		return body.matches(':hover, :focus-within') || !isCollapsed && body.contains(anchorNode);
+	const sortBy = (column) => { // names start with A, numbers with the greatest
+		sort.down = sort.column === column ? !sort.down : column > 0;
+		sort.column = column;
+		store();
+		update(true);
 	};
-	const update = () => {
-		const all = state.json[what];
-		const names = new Set(all.map(({name}) => name));
-		for (const [name, {node}] of rows) {
-			if (names.has(name)) continue;
-			node.remove();
-			rows.delete(name);
-		}
-		const before = rows.size;
-		for (const stats of all) {
-			if (!rows.has(stats.name)) rows.set(stats.name, newRow(what, stats.name));
-			rows.get(stats.name).update(stats);
-		}
-		if (rows.size > before || !inUse()) order();
-	};
-	return {node, rows, update};
+	return {node, update};
 }
-
-const compare = (a, b) => (a > b) - (a < b);
 
 function newRow(what, name) {
 	const sparks = [];
@@ -90,35 +65,34 @@ function newRow(what, name) {
 	const cause = html('small', {'data-needs': 'findings', 'data-field': 'findings.0.cause'});
 	const node = html('tr', {'data-name': name},
 		html('th', {scope: 'row'}, link, html('small', {'data-needs': 'quiet'}, 'no traffic yet'), cause), ...cells);
-	const row = {node, update(stats) {
-		row.stats = stats;
+	node.update = (stats) => {
 		node.hidden = !name.toLowerCase().includes(state.filter);
 		set(cause, 'class', levelOf(stats.findings?.[0]));
 		refresh(node, stats);
 		const frame = newFrame(state.points[what].get(name));
 		sparks.forEach((spark) => spark.update(frame));
-	}};
-	return row;
+	};
+	return node;
 }
 
-export const newNotice = () => box('p', 'notice', 'No answer yet.');
+const shown = 'tbody tr:not([hidden])'; // the rows that the filter leaves
 
 export function newOverview() {
 	const tables = [newTable('caches'), newTable('wheels')];
 	const findings = newFindings((f) => f.name.toLowerCase().includes(state.filter));
-	const notice = newNotice();
+	const notice = box('p', 'notice', 'No answer yet.');
 	const node = html('div', {}, findings.node, notice, ...tables.map((table) => table.node));
 	const update = () => {
 		findings.update();
 		tables.forEach((table) => table.update());
-		const rows = tables.flatMap((table) => [...table.rows.values()]);
-		notice.hidden = rows.some((row) => !row.node.hidden);
-		setText(notice, rows.length ? 'No name has this in it.' :
+		const {caches, wheels} = state.json;
+		notice.hidden = Boolean(node.querySelector(shown));
+		setText(notice, caches.length + wheels.length ? 'No name has this in it.' :
 			'No cache is registered. A cache or timing wheel is here until it is closed or collected.');
 	};
 	const first = () => {
 		if (state.json) update(); // it may be behind another view
-		return node.querySelector('tbody tr:not([hidden]) a');
+		return node.querySelector(shown + ' a');
 	};
 	return {node, update, first};
 }

@@ -4,7 +4,7 @@ export const base = new URL(import.meta.url);
 base.username = base.password = ''; // fetch refuses an address that has them, and sends them all the same
 
 export const state = {
-	view: null, // what is shown; it has node and update, and of one cache or wheel its name
+	view: null, // what is shown; it has node and update, and but for the overview a name
 	json: null, // the last good answer
 	findings: [], // of all that it has
 	answered: Date.now(), // when it came
