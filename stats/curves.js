@@ -42,13 +42,14 @@ export function newFrame(points = []) {
 	return {from, to, points: start < 0 ? [] : points.slice(Math.max(0, start - 1))};
 }
 
+// newSpark returns a small curve, which draws a frame.
 export function newSpark(kind, field) {
 	const width = 84, height = 22;
 	const area = svg('path', {class: 'area'});
 	const line = svg('path', {class: 'line'});
-	const value = curve(kind, field);
-	const update = ({points, from, to}) => {
-		const values = points.map(value);
+	const node = svg('svg', {class: 'spark s0', viewBox: `0 0 ${width} ${height}`, 'aria-hidden': true}, area, line);
+	node.draw = ({points, from, to}) => {
+		const values = points.map(curve(kind, field));
 		const high = kind === percent ? 1 : Math.max(...values, 1e-9);
 		const x = points.map((p) => (width - 2) * (p.to - from) / (to - from));
 		const y = values.map((v) => height - 1 - (height - 3) * v / high);
@@ -56,5 +57,5 @@ export function newSpark(kind, field) {
 		set(line, 'd', linePath(runs, x, y));
 		set(area, 'd', areaPath(runs, x, y, y.map(() => height)));
 	};
-	return {node: svg('svg', {class: 'spark s0', viewBox: `0 0 ${width} ${height}`, 'aria-hidden': true}, area, line), update};
+	return node;
 }

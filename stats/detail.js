@@ -68,23 +68,22 @@ const newSettings = (settings) => newSheet('Settings', [''], [
 
 const newBars = (needs, title, ...rows) => html('section', {class: 'card bars', 'data-needs': needs},
 	html('h2', {}, title), html('ol', {tabindex: 0, 'aria-label': title}, ...rows));
-const newBar = (word, path, whole) => html('li', {}, word, field(path), bar(path + whole));
-
-const hotKey = (i) => newBar(field(`hot_keys.${i}.key`), `hot_keys.${i}.share`, '');
-const whatIf = (word, path) => newBar(html('span', {}, word + ', ', field(path + 'limit')), path + 'hit_ratio', '');
+const newBar = (word, path) => html('li', {}, word, field(path), bar(path));
+const hotKey = (i) => newBar(field(`hot_keys.${i}.key`), `hot_keys.${i}.share`);
+const whatIf = (word, path) => newBar(html('span', {}, word + ', ', field(path + 'limit')), path + 'hit_ratio');
 
 // newKeys returns a list of keys whose loads fail or are slow: a number, how long ago that began, and the last error.
 function newKeys(path, title, main, age) {
 	const node = newBars(path, title);
 	const newItem = () => html('li', {}, html('span'), html('span'), html('small'));
-	const update = (stats) => fill(node.lastChild, stats[path]?.length ?? 0, newItem).forEach((item, i) => {
+	node.update = (stats) => fill(node.lastChild, stats[path]?.length ?? 0, newItem).forEach((item, i) => {
 		const k = stats[path][i], [key, number, more] = item.children;
 		setText(key, k.key || k.hash);
 		set(key, 'title', 'hash ' + k.hash);
 		setText(number, main(k));
 		setText(more, [age(span((Date.parse(state.json.time) - Date.parse(k.since)) / 1000)), k.text || k.type].filter(Boolean).join(' · '));
 	});
-	return {node, update};
+	return node;
 }
 
 const failures = {last_load_error: 'A load failed', last_store_error: 'The store failed', last_source_error: 'The source of changes lost its connection'};
@@ -103,7 +102,7 @@ export function newDetail(what, name) {
 	const build = (stats) => {
 		const other = stats.settings?.policy === 'adaptive' ? 'as it is, with LRU' : 'as it is, with Adaptive';
 		const ifs = Object.entries({half: 'half', same: 'as it is', double: 'double', other_policy: other}).map(([name, word]) => whatIf(word, `what_if.${name}.`));
-		const cards = [...bad.map((keys) => keys.node), hot, newBars('what_if', 'Hit ratio if the limit were', ...ifs), newSettings(stats.settings ?? {})];
+		const cards = [...bad, hot, newBars('what_if', 'Hit ratio if the limit were', ...ifs), newSettings(stats.settings ?? {})];
 		if (stats.windows) cards.unshift(newWindows());
 		body.append(
 			box('div', 'card tiles', ...columns[what].slice(1).map(newTile)),
@@ -113,7 +112,7 @@ export function newDetail(what, name) {
 	};
 	const since = html('span'), failed = box('div', 'failed');
 	const all = html('a', {href: new URL(`stats.json?${kind}=${address}`, base)}, 'All numbers');
-	view.node = html('div', {}, html('a', {href: '#/'}, '‹ Overview'), head, findings.node, failed, notice, body, html('p', {}, all, ' ', since));
+	view.node = html('div', {}, html('a', {href: '#/'}, '‹ Overview'), head, findings, failed, notice, body, html('p', {}, all, ' ', since));
 	view.update = () => {
 		const stats = state.json[what].find((s) => s.name === name);
 		body.hidden = !stats;

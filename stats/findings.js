@@ -20,7 +20,7 @@ export function collect({process, caches, wheels}) {
 export function newFindings(chosen, own) {
 	const head = html('h2'), list = html('ul', {tabindex: 0, 'aria-label': 'Findings'});
 	const node = html('section', {class: 'card findings'}, head, list);
-	const update = () => {
+	node.update = () => {
 		const all = state.findings.filter((f) => !f.href || chosen(f));
 		const counts = levels.map((level) => [all.filter((f) => levelOf(f) === level).length, level]).filter(([n]) => n);
 		setText(head, counts.map(([n, level]) => `${n} ${level}${n > 1 && level === 'warning' ? 's' : ''}`).join(', ') || 'No findings');
@@ -35,5 +35,5 @@ export function newFindings(chosen, own) {
 			setText(time, f.ended_seconds ? `ended ${span(f.ended_seconds)} ago` : f.since_seconds ? 'for ' + span(f.since_seconds) : '');
 		});
 	};
-	return {node, update};
+	return node;
 }

@@ -13,7 +13,7 @@ const measures = [ // what is compared: name, what never matters, and the number
 	['share of failed loads', 0.05, (m) => m.loads >= 5 ? m.loads_failed / m.loads : NaN],
 	['load time', 2, (m) => m.loads >= 5 ? Math.log2(m.load_p99_seconds + 0.001) : NaN],
 ];
-const weights = {critical: 1000, warning: 100, advice: 1}; // of findings; a measure weighs at most 20
+const weights = {critical: 1000, warning: 100, advice: 1}; // of findings, the most urgent first; a measure weighs at most 20
 const few = 5; // tables that are unfolded, if their score is 1 or more; rows of each, unless all are asked for
 
 const sorted = (all) => all.filter((v) => !isNaN(v)).sort((a, b) => a - b);
@@ -71,7 +71,7 @@ function showRow(node, row) {
 	setText(about, [self && 'this instance', program, process.version, started].filter(Boolean).join(', '));
 	setText(wrong, row.words.join(', '));
 	set(wrong, 'title', findings.map((one) => one.words).join(' '));
-	wrong.classList.toggle('bad', findings.some((one) => one.level !== 'advice'));
+	set(wrong, 'class', Object.keys(weights).find((level) => findings.some((one) => one.level === level)) ?? '');
 	refresh(node, row);
 }
 

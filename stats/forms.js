@@ -1,7 +1,7 @@
 // Forms that change or record a cache, for those who may purge.
 
 import {base} from './state.js';
-import {sizes, digits, scaled, count, kindOf} from './numbers.js';
+import {bytes, count, kindOf} from './numbers.js';
 import {html, setText} from './elements.js';
 import {poll} from './poll.js';
 
@@ -62,6 +62,6 @@ export const newRecorder = (cache) => newCard(cache, 'record', 'Record for cache
 	const href = URL.createObjectURL(file);
 	html('a', {href, download: cache + '.recording'}).click();
 	URL.revokeObjectURL(href);
-	return `Recorded ${scaled(file.size, sizes, digits)}B.`;
+	return `Recorded ${bytes(file.size)}.`;
 },
 html('form', {}, newNumber('seconds', 'seconds ', 60, 3600), newNumber('one_in', 'one key in ', 64, 1 << 20), html('button', {}, 'Record')));

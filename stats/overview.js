@@ -37,7 +37,7 @@ function newTable(what) {
 		html('th', explained(title), button(() => sortBy(i), title + ' ', html('small', {}, note))));
 	const body = html('tbody');
 	const node = html('table', {class: 'card list', 'aria-label': what}, html('thead', {}, html('tr', {}, ...heads)), body);
-	const update = (now) => {
+	node.update = (now) => {
 		const path = columns[what][sort.column][2];
 		const key = (stats) => find(stats, path)[0] ?? -1;
 		const all = state.json[what].toSorted((a, b) => (sort.down ? -1 : 1) * compare(key(a), key(b)) || compare(a.name, b.name));
@@ -49,18 +49,14 @@ function newTable(what) {
 		sort.down = sort.column === column ? !sort.down : column > 0;
 		sort.column = column;
 		store();
-		update(true);
+		node.update(true);
 	};
-	return {node, update};
+	return node;
 }
 
 function newRow(what, name) {
-	const sparks = [];
-	const cells = columns[what].slice(1).map(([title, note, path, field]) => {
-		const spark = field && newSpark(kindOf(path), field);
-		if (spark) sparks.push(spark);
-		return html('td', {'data-title': title + ', ' + note}, spark?.node ?? '', cell(path));
-	});
+	const cells = columns[what].slice(1).map(([title, note, path, field]) =>
+		html('td', {'data-title': title + ', ' + note}, field ? newSpark(kindOf(path), field) : '', cell(path)));
 	const link = html('a', {href: '#/' + what.slice(0, -1) + '/' + encodeURIComponent(name), 'data-field': 'name'}, name);
 	const cause = html('small', {'data-needs': 'findings', 'data-field': 'findings.0.cause'});
 	const node = html('tr', {'data-name': name},
@@ -70,7 +66,7 @@ function newRow(what, name) {
 		set(cause, 'class', levelOf(stats.findings?.[0]));
 		refresh(node, stats);
 		const frame = newFrame(state.points[what].get(name));
-		sparks.forEach((spark) => spark.update(frame));
+		node.querySelectorAll('.spark').forEach((spark) => spark.draw(frame));
 	};
 	return node;
 }
@@ -81,7 +77,7 @@ export function newOverview() {
 	const tables = [newTable('caches'), newTable('wheels')];
 	const findings = newFindings((f) => f.name.toLowerCase().includes(state.filter));
 	const notice = box('p', 'notice', 'No answer yet.');
-	const node = html('div', {}, findings.node, notice, ...tables.map((table) => table.node));
+	const node = html('div', {}, findings, notice, ...tables);
 	const update = () => {
 		findings.update();
 		tables.forEach((table) => table.update());
