@@ -38,6 +38,9 @@ func newFleet(instances, caches int) object {
 			if c == 5 && i == 2 {
 				cache["findings"] = []object{{"cause": "loads <b>fail</b>", "words": "They fail.", "level": "critical"}, {"cause": "over", "level": "critical", "ended_seconds": 9}}
 			}
+			if c == 9 && i == 0 {
+				cache["windows"] = object{} // of an old version
+			}
 			shown = append(shown, cache)
 		}
 		one["caches"] = shown
@@ -74,6 +77,8 @@ func TestFleetInABrowser(t *testing.T) {
 	b.until("where it leads", `[...document.querySelectorAll('[data-name="cache of 5"] a')].some((a) => a.href === 'http://10.0.0.2:8080/cache/#/cache/cache%20of%205')`)
 	b.until("a folded cache has no rows before it is unfolded", names+`const last = [...document.querySelectorAll('details')].at(-1); last.open ||= names('details:last-child tbody tr').length === 0; last.querySelectorAll('tbody tr').length === 5`)
 	b.until("all instances", `const last = [...document.querySelectorAll('details')].at(-1); last.lastChild.click(); last.querySelectorAll('tbody tr').length === 29 && last.lastChild.hidden`)
+	b.until("what an old version does not say", `const words = (i) => [...document.querySelectorAll('[data-name="cache of 9"] [data-name="http://10.0.0.' + i + ':8080/cache/"] td')].map((cell) => cell.textContent);
+		words(0).slice(0, 2).join() === '–,–' && words(1).slice(0, 2).join().replace('\u00a0', ' ') === '90.0 %,1,001'`)
 	b.until("it is asked again", `performance.getEntriesByType('resource').filter((e) => e.name.endsWith('fleet.json')).length > 1`)
 	for _, look := range []struct {
 		name, scheme string

@@ -151,13 +151,35 @@ func TestPageInABrowser(t *testing.T) {
 	})
 	b.run("purge", func() {
 		b.do("a key that is not there", chromedp.SendKeys(`form [aria-label="Key"]`, "nonsense\r"))
-		b.until("it says what is wrong", `document.querySelector('form output').textContent.includes('want an int64')`)
+		b.until("it says what is wrong", `document.querySelector('output').textContent.includes('want an int64')`)
 	})
 	b.run("purge by prefix", func() {
 		b.visit("#/cache/sessions", `form [aria-label="Prefix"]`)
 		b.do("a prefix that no key has", chromedp.SendKeys(`form [aria-label="Prefix"]`, "nobody"))
 		b.until("it says how many", `(window.asked ??= [...document.querySelectorAll('form button')].find((b) => b.textContent === 'Purge by prefix').click() ?? 1) &&
-			document.querySelector('form output').textContent === 'Removed 0.'`)
+			document.querySelector('output').textContent === 'Removed 0.'`)
+	})
+	b.run("purge all", func() {
+		const sure = `const sure = document.querySelector('form details');`
+		b.do("a double click", chromedp.Click(`form summary`), chromedp.DoubleClick(`form summary`)) // the latter is the second click of one
+		b.do("Enter that is held", chromedp.Focus(`form summary`), chromedp.KeyEvent("\r\r\r"))
+		b.until("it is asked first", sure+`sure.open && document.querySelector('output').textContent === 'Removed 0.'`)
+		b.do("sure", chromedp.Click(`form [name="all"]`))
+		b.until("all are removed", sure+`/^Removed \d+\.$/.test(document.querySelector('output').textContent) && document.querySelector('output').textContent !== 'Removed 0.' && !sure.open`)
+	})
+	b.run("order", func() {
+		b.visit("#/", `tr[data-name="users"]`)
+		const names = `const names = () => [...document.querySelectorAll('[aria-label="caches"] tbody tr')].map((row) => row.dataset.name).join();`
+		b.until("by name at first", names+`names() === 'sessions,users'`)
+		b.until("no row moves while one has the focus", names+`import('./state.js').then(({state, show}) => {
+			document.querySelector('tbody a').focus();
+			state.sort.caches.down = true;
+			show();
+			return names() === 'sessions,users';
+		})`)
+		b.until("then they do", names+`document.activeElement.blur(); names() === 'users,sessions'`)
+		b.until("a click sorts at once", names+`getSelection().selectAllChildren(document.querySelector('tbody')); document.querySelector('thead button').click(); names() === 'sessions,users'`)
+		get[string](b, `getSelection().removeAllRanges(); ''`)
 	})
 	b.run("filter", func() {
 		b.visit("#/", `tr[data-name="users"]`)
