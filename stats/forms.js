@@ -51,7 +51,7 @@ export const newTune = (cache) => newCard(cache, 'tune', 'Change until the resta
 	const now = Object.entries(await answer.json());
 	return 'Now: ' + now.map(([name, v]) => name.replace(/_seconds$/, '').replaceAll('_', ' ') + ' ' + text(name, v)).join(', ') + '.';
 },
-html('form', {}, ...tunables.map(([name, title, hint]) => newInput(name, title, `${title}, such as ${hint}`)), html('button', {}, 'Change')),
+html('form', {}, ...tunables.map(([name, title, hint]) => html('label', {}, title, newInput(name, title, 'such as ' + hint))), html('button', {}, 'Change')),
 html('form', {}, newSure('Bypass…', 'bypass', 'Yes, empty it and store nothing'), html('button', {name: 'bypass', value: 0}, 'End bypass')));
 
 const newNumber = (name, words, value, max) => html('label', {}, words, html('input', {name, value, type: 'number', min: 1, max, required: true}));
@@ -64,4 +64,4 @@ export const newRecorder = (cache) => newCard(cache, 'record', 'Record for cache
 	URL.revokeObjectURL(href);
 	return `Recorded ${bytes(file.size)}.`;
 },
-html('form', {}, newNumber('seconds', 'seconds ', 60, 3600), newNumber('one_in', 'one key in ', 64, 1 << 20), html('button', {}, 'Record')));
+html('form', {}, newNumber('seconds', 'Seconds', 60, 3600), newNumber('one_in', 'One key in', 64, 1 << 20), html('button', {}, 'Record')));
