@@ -103,7 +103,7 @@ export function newFleet() {
 	const accept = ({error, instances}) => {
 		const silent = instances.filter((one) => one.error);
 		setText(notice, (error && `The list of instances: ${error}. `) + `${instances.length} instances, ${silent.length} of them without an answer. The numbers are of the last minute.`);
-		fill(failed, silent.length, () => box('li', 'bad')).forEach((node, i) => setText(node, `${silent[i].peer}: ${silent[i].error}`));
+		fill(failed, silent.length, () => box('li', 'bad')).forEach((node, i) => setText(node, [silent[i].peer, silent[i].error].filter(Boolean).join(': ')));
 		const caches = byCache(instances.filter((one) => !one.error));
 		arrange(tables, caches, newCache).forEach((node, i) => showCache(node, caches[i], i));
 	};
