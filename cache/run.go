@@ -31,6 +31,7 @@ func (c *Cache[K, V]) lead(who *caller, l *load[K, V], fetch fetcher[K, V]) erro
 func (l *load[K, V]) rethrow() {
 	switch l.how {
 	case panicked:
+		l.common.loads.made().refused.Add(1)
 		panic(l.err.(*PanicError).Value)
 	case exited:
 		runtime.Goexit()
@@ -91,6 +92,7 @@ func (c *Cache[K, V]) finish(l *load[K, V], repanic bool) {
 	case l.flight.InBackground():
 		c.tellFailure(l.err)
 	case l.how == panicked && repanic:
+		c.common.loads.made().refused.Add(1)
 		panic(l.err.(*PanicError).Value)
 	}
 }

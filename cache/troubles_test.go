@@ -188,7 +188,13 @@ func TestOldValuesRefuseNobody(t *testing.T) {
 		for key := range 2 {
 			c.TakeCtx(t.Context(), key, func(context.Context) (int, error) { time.Sleep(time.Millisecond); return 0, errors.New("down") })
 		}
-		if o := operationOf(t, "old"); o.Loads.Failed != 2 || o.Waits.Count != 2 || o.Waits.Refused != 1 {
+		for _, take := range []func(){
+			func() { c.Take(2, func() (int, error) { panic("oh") }) },
+			func() { c.TakeCtx(t.Context(), 2, func(context.Context) (int, error) { panic("oh") }) },
+		} {
+			func() { defer func() { recover() }(); take() }()
+		}
+		if o := operationOf(t, "old"); o.Loads.Failed != 4 || o.Waits.Count != 2 || o.Waits.Refused != 3 {
 			t.Errorf("%+v", o)
 		}
 	})

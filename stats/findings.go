@@ -44,6 +44,8 @@ const (
 	bytesFrom   = 1 << 20 // a MaxWeight of so much seems to be of bytes
 	busySamples = 3       // in a row with callbacks that wait
 
+	manyCallbacks = 100 // of OnRemove, that wait
+
 	settled = 4 * time.Second // without what it says a finding has ended: at the second sample
 	shown   = time.Minute     // for so long it is shown as ended
 
@@ -192,12 +194,19 @@ func (d *diagnosis) bar(begin float64, causes ...string) float64 {
 }
 
 func (d *diagnosis) callbacks() {
-	n, blocked := len(d.samples), d.stats.operation.Blocked
-	if n == 0 || d.samples[n-1].stats.operation.Blocked == 0 {
+	c, blocked := &d.stats.Callbacks, d.stats.operation.Blocked
+	recent := d.samples[max(len(d.samples)-busySamples, 0):]
+	if len(recent) == 0 || recent[len(recent)-1].stats.operation.Blocked == 0 {
 		blocked = 0 // perhaps for a moment only
 	}
-	if c := &d.stats.Callbacks; c.Oldest >= time.Minute || blocked > 0 {
-		d.say(levelOf(blocked > 0), sources.CallbacksHang, "OnRemove is too slow: a call has run for %s, %d calls wait, and so many callers of the cache wait for them: %d.", span(c.Oldest), c.Queued, blocked)
+	waiting := c.Queued
+	for _, s := range recent {
+		waiting = min(waiting, s.stats.Callbacks.Queued)
+	}
+	// A queue that gets shorter is that of a Clear.
+	behind := len(recent) == busySamples && float64(waiting) >= d.bar(manyCallbacks, sources.CallbacksHang) && c.Queued*2 > recent[0].stats.Callbacks.Queued
+	if c.Oldest >= time.Minute || blocked > 0 || behind {
+		d.say(levelOf(blocked > 0), sources.CallbacksHang, "OnRemove is too slow: a call has run for %s, %d calls wait, and %d callers of the cache wait for them.", span(c.Oldest), c.Queued, blocked)
 	}
 }
 

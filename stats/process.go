@@ -12,6 +12,10 @@ import (
 	"github.com/pinwheel-cache/pinwheel/internal/vitals"
 )
 
+// overLimit is how much of the memory limit is in use only if the collector cannot free enough. With
+// GOGC=off memory is often just below the limit.
+const overLimit = 1.03
+
 // A health is what is known of the process beside its caches.
 type health struct {
 	stops    vitals.Stops
@@ -40,9 +44,10 @@ func (r *registries) examine(now time.Time, sampled bool) map[string]any {
 	defer r.checking.Unlock()
 	busy := func(intervals int) float64 { return at.Busy(append(r.readings, at)[max(len(r.readings)-intervals, 0)]) }
 	var found []finding
-	if recent := busy(2); at.Limit > 0 && at.Heap >= 0.9*at.Limit && recent > 0.25 {
-		found = append(found, finding{Cause: sources.MemoryLimit, Level: critical, Words: fmt.Sprintf(
-			"Memory is full, and all is slow: %.0f of %.0f MB (GOMEMLIMIT) are in use, and the collector took %s of the CPU in the last 10 s, %s in a minute. %s",
+	recent, last := busy(2), append(r.readings, at)[max(len(r.readings)-1, 0)]
+	if suffer := recent > 0.25; at.Limit > 0 && at.Heap >= 0.9*at.Limit && (suffer || min(at.Heap, last.Heap) > overLimit*at.Limit) {
+		found = append(found, finding{Cause: sources.MemoryLimit, Level: levelOf(suffer), Words: fmt.Sprintf(
+			"Memory is full: %.0f of %.0f MB (GOMEMLIMIT) are in use, and the collector took %s of the CPU in the last 10 s, %s in a minute. %s",
 			at.Heap/1e6, at.Limit/1e6, percent(recent), percent(busy(samplesPerMinute)), largest)})
 	}
 	found = r.health.memory.update(now, found)
@@ -86,7 +91,7 @@ var processMetrics = [...]struct{ name, kind, help string }{
 	{"heap_bytes", gauge, "Memory in use, as the memory limit of the Go runtime counts it."},
 	{"memory_limit_bytes", gauge, "The memory limit of the Go runtime; 0 if there is none."},
 	{"collector_seconds_total", counter, "CPU time of the garbage collector, as of the last collection."},
-	{"cpu_seconds_total", counter, "CPU time that there was, GOMAXPROCS times the time, as of the last collection."},
+	{"cpu_available_seconds_total", counter, "CPU time that there was, GOMAXPROCS times the time, as of the last collection."},
 	{"stops_total", counter, "Times in which the process did not run for 10 seconds or more, since somebody first asked for statistics."},
 }
 

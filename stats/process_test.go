@@ -54,6 +54,7 @@ func TestFullMemoryIsNamed(t *testing.T) {
 			{0.95e9, 0.4, 100, `took 40 % of the CPU in the last 10 s, 40 % in a minute`},
 			{5e8, 0.1, 2, "ended_seconds:10 level:critical"},
 			{5e8, 0.1, 13, "[]"},
+			{1.05e9, 0.02, 3, "level:warning"},
 		} {
 			if got := pass(c.heap, c.busy, c.intervals); !strings.Contains(got, c.want) {
 				t.Errorf("%+v: %s", c, got)

@@ -102,8 +102,9 @@ func newJSONBadKeys(of func() []sources.BadKey, withText bool) []jsonBadKey {
 }
 
 // typeOf returns the type of the innermost error that err wraps, the most telling one; of several, in the
-// last.
+// last. It says so if a load has panicked with that.
 func typeOf(err error) string {
+	panics := ""
 	for {
 		inner := errors.Unwrap(err)
 		if several, ok := err.(interface{ Unwrap() []error }); ok {
@@ -112,7 +113,10 @@ func typeOf(err error) string {
 			}
 		}
 		if inner == nil {
-			return fmt.Sprintf("%T", err)
+			return panics + fmt.Sprintf("%T", err)
+		}
+		if fmt.Sprintf("%T", err) == "*cache.PanicError" {
+			panics = "panic: "
 		}
 		err = inner
 	}

@@ -24,7 +24,7 @@ func timedOutLoads(p *period) (n, all uint64) { return p.Loads.TimedOut.Count(),
 
 // failing looks for loads that bring nothing, of all keys or of one.
 func (d *diagnosis) failing() {
-	o, within := &d.stats.operation, "in time"
+	o, within := &d.stats.operation, "within the deadlines of callers or clients (there is no Timeout)"
 	if t := d.cache.Now().Timeout; t > 0 {
 		within = "within Timeout (" + span(t) + ")"
 	}
@@ -58,7 +58,7 @@ func (d *diagnosis) failing() {
 
 // meanwhile says what callers get while loads fail.
 func (d *diagnosis) meanwhile() string {
-	return fmt.Sprintf("In a minute values past their deadline (Grace) answered %d gets, and %d callers got errors.", d.minute.HitsInGrace, d.minute.operation.Refused)
+	return fmt.Sprintf("In a minute values past their deadline (Grace) answered %d gets, %d callers got errors, and %d gave up.", d.minute.HitsInGrace, d.minute.operation.Refused, d.minute.Loads.Abandoned)
 }
 
 // worst names the first of some keys, if the cache offers them: by the hash, if the text may be a secret.

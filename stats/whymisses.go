@@ -23,7 +23,7 @@ const (
 )
 
 // much is the share of the gets from which a reason matters even without a rise.
-var much = [...]float64{evicted: 0.1, expired: 0.1, absent: 0.3}
+var much = [...]float64{evicted: 0.1, expired: 0.2, absent: 0.3}
 
 // missCauses are what whyMisses says.
 var missCauses = []string{sources.IsNew, sources.WasCleared, sources.TTLTooShort, sources.LimitTooSmall, sources.LimitLowered, sources.MoreKeys, sources.OnceOnly, sources.UnknownKeys, sources.ChangedAtSource}
@@ -142,12 +142,16 @@ func (d *diagnosis) explain(now *period, reason int, rose bool) (cause, because 
 		return sources.LimitLowered, fmt.Sprintf("the limit was lowered from %d to %d, %s ago: %s", b.from, b.to, span(d.at.Sub(b.at)), evidence)
 	case reason == evicted:
 	case now.Near.ForgottenAll > 0 || min(now.Near.Changes, now.Removals.Deleted)*2 > gone:
-		return sources.ChangedAtSource, fmt.Sprintf("the source reports changes, or that keys have left the store, as when it is full: %d keys, and %d times all: %s", now.Near.Changes, now.Near.ForgottenAll, evidence)
+		what := "that somebody writes keys"
+		if now.Near.Fetches > now.Near.RemoteHits {
+			what = "that keys leave the store: it is full, or somebody removes them"
+		}
+		return sources.ChangedAtSource, fmt.Sprintf("the source reports %s (%d keys, and %d times all): %s", what, now.Near.Changes, now.Near.ForgottenAll, evidence)
 	case float64(now.operation.NotFound)*2 > more:
 		return sources.UnknownKeys, fmt.Sprintf("keys are asked for that do not exist, as by bots: %d of %d loads found no value. Negative keeps that for a while; better refuse such keys", now.operation.NotFound, now.Loads.all().Count())
 	case entries > 0:
 		return sources.WasCleared, fmt.Sprintf("the cache was cleared %s ago: %d entries were removed", span(ago), entries)
-	case s.Removals.Evicted == now.Removals.Evicted && age < historyPoints*interval:
+	case s.Removals.Evicted == now.Removals.Evicted && age < historyPoints*interval && (age < time.Minute || now.Removals.Expired*2 < now.Misses):
 		return sources.IsNew, fmt.Sprintf("the cache is new and filling: it was made %s ago, and has %d entries", span(age), s.Entries)
 	}
 	full := now.Removals.Evicted > 0

@@ -192,8 +192,8 @@ pinwheel_process_heap_bytes %v
 pinwheel_process_memory_limit_bytes %v
 # TYPE pinwheel_process_collector_seconds_total counter
 pinwheel_process_collector_seconds_total %v
-# TYPE pinwheel_process_cpu_seconds_total counter
-pinwheel_process_cpu_seconds_total %v
+# TYPE pinwheel_process_cpu_available_seconds_total counter
+pinwheel_process_cpu_available_seconds_total %v
 # TYPE pinwheel_process_stops_total counter
 pinwheel_process_stops_total %v
 `, s.heap, 1000<<20, s.collected, at, s.stops)

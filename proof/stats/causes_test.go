@@ -284,12 +284,16 @@ func TestCausesAreNamed(t *testing.T) {
 				p.fake.Removals.Deleted++
 				p.fake.Near.Changes++
 			}
-		}, lasts: 5 * time.Minute, cause: "changed at the source", level: "warning", words: "the source reports changes, or that keys have left the store", within: 12 * time.Second, over: 17 * time.Second},
+		}, lasts: 5 * time.Minute, cause: "changed at the source", level: "warning", words: "the source reports ", within: 12 * time.Second, over: 17 * time.Second},
 		{name: "callbacks hang", options: cache.Options[int, int]{Limit: 2_000, Workers: 1, OnRemove: func(cache.Event[int, int]) { time.Sleep(3 * time.Minute) }}, healthy: usual,
 			begin: func(p *patient) { p.Del(1) }, ill: usual, lasts: 2 * time.Minute, end: func(p *patient) { p.serve(61*time.Second, p.usual) },
 			cause: "callbacks hang", level: "warning", words: "OnRemove is too slow: a call has run for ", within: 66 * time.Second, over: 6 * time.Second},
+		{name: "OnRemove is slow", fake: plain, healthy: loads(works), begin: func(p *patient) { p.fake.Callbacks.Queued, p.fake.Callbacks.Oldest = 500, time.Second }, ill: loads(works), lasts: time.Minute,
+			end: func(p *patient) { p.fake.Callbacks.Queued = 0 }, cause: "callbacks hang", level: "warning", words: "a call has run for 1 s, 500 calls wait", within: 20 * time.Second, over: 6 * time.Second},
+		{name: "callbacks after a Clear", fake: plain, healthy: loads(works), begin: func(p *patient) { p.fake.Callbacks.Queued = 10_000 },
+			ill: loads(func(f *fake) { works(f); f.Callbacks.Queued = f.Callbacks.Queued * 99 / 100 }), lasts: 2 * time.Minute},
 		{name: "callers wait for callbacks", fake: plain, healthy: loads(works), begin: func(p *patient) { p.fake.Blocked = 12 }, ill: loads(works), lasts: time.Minute, end: func(p *patient) { p.fake.Blocked = 0 },
-			cause: "callbacks hang", level: "critical", words: "callers of the cache wait for them: 12.", within: 10 * time.Second, over: 6 * time.Second},
+			cause: "callbacks hang", level: "critical", words: "and 12 callers of the cache wait for them.", within: 10 * time.Second, over: 6 * time.Second},
 		{name: "one hot key", options: limited, healthy: usual, ill: func(p *patient) func() {
 			return func() {
 				if rand.IntN(10) < 7 {

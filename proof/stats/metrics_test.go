@@ -307,7 +307,7 @@ func TestSmallSet(t *testing.T) {
 // selects a cache does not get them.
 func TestMetricsOfTheProcess(t *testing.T) {
 	families := parse(t, metrics(t))
-	for _, name := range []string{"heap_bytes", "memory_limit_bytes", "collector_seconds_total", "cpu_seconds_total", "stops_total"} {
+	for _, name := range []string{"heap_bytes", "memory_limit_bytes", "collector_seconds_total", "cpu_available_seconds_total", "stops_total"} {
 		f := families["pinwheel_process_"+name]
 		if len(f.GetMetric()) != 1 || len(f.Metric[0].Label) > 0 {
 			t.Errorf("%s is %v", name, f)

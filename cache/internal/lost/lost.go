@@ -21,7 +21,7 @@ import (
 //
 // The lock of the shard guards it. Misses read it under the lock for reading.
 type Keys struct {
-	slots *[]uint16       // each 15 bits of a hash and evictedBit, or 0 if free; a pointer, to keep a shard small
+	slots *[slots]uint16  // each 15 bits of a hash and evictedBit, or 0 if free; a pointer, to keep a shard small
 	skip  uint32          // a key is in the sample if these bits of its hash are 0
 	room  uint32          // how many entries the shard had room for when it last lost one
 	owed  [2]atomic.Int32 // misses to be counted yet for ByExpiry, and for ByEviction
@@ -37,8 +37,7 @@ const (
 )
 
 const (
-	minSlots = 64
-	maxSlots = 512
+	slots = 512 // a cache of few entries may lose many keys in a minute
 
 	// maxOwed bounds the misses that are owed, in misses of sampled keys. If nearly all misses
 	// have one reason, by chance fewer may follow than are owed.
@@ -53,15 +52,17 @@ func (k *Keys) remembers(h uint64) bool { return uint32(h>>49)&k.skip == 0 }
 // fingerprint returns the slot of a hash, and its content if the key is remembered as
 // expired.
 func (k *Keys) fingerprint(h uint64) (slot *uint16, print uint16) {
-	slots := *k.slots
-	return &slots[h>>40&uint64(len(slots)-1)], max(uint16(h>>24)&^evictedBit, 2)
+	return &k.slots[h>>40%slots], max(uint16(h>>24)&^evictedBit, 2)
 }
 
 // Add remembers a key with hash h that was removed ByExpiry or ByEviction. entries is how many the
 // shard has room for.
 func (k *Keys) Add(h uint64, reason Reason, entries int) {
-	if int(k.room) != entries || k.slots == nil {
-		k.resize(entries)
+	if k.slots == nil {
+		k.slots = new([slots]uint16)
+	}
+	if int(k.room) != entries {
+		k.room, k.skip = uint32(entries), 1<<bits.Len(uint(max(entries-1, 0)/slots))-1
 	}
 	if !k.remembers(h) {
 		return
@@ -71,16 +72,6 @@ func (k *Keys) Add(h uint64, reason Reason, entries int) {
 		print |= evictedBit
 	}
 	*slot = print
-}
-
-// resize chooses the sample for a shard with room for a number of entries.
-func (k *Keys) resize(entries int) {
-	if k.slots == nil || len(*k.slots) < min(entries, maxSlots) {
-		n := min(max(entries, minSlots), maxSlots)
-		slots := make([]uint16, 1<<bits.Len(uint(n-1)))
-		k.slots = &slots
-	}
-	k.room, k.skip = uint32(entries), 1<<bits.Len(uint(max(entries-1, 0)/maxSlots))-1
 }
 
 // Forget removes a key with hash h, which has a value again.

@@ -28,7 +28,7 @@ func TestLostKeys(t *testing.T) {
 				l.Add(h, last[h], entries)
 			}
 		}
-		sampled, known, wrong, slots := 0, 0, 0, 0
+		sampled, known, wrong := 0, 0, 0
 		for h, want := range last {
 			got := l.reason(h)
 			switch {
@@ -44,16 +44,13 @@ func TestLostKeys(t *testing.T) {
 			}
 			sampled++
 		}
-		if l.slots != nil {
-			slots = len(*l.slots)
-		}
-		if wrong > 1+sampled/1000 || slots > max(2*entries, minSlots) || slots > maxSlots {
-			t.Fatalf("%d of %d are wrong, with %d slots for %d entries", wrong, sampled, slots, entries)
+		if wrong > 1+sampled/1000 {
+			t.Fatalf("%d of %d are wrong, for %d entries", wrong, sampled, entries)
 		}
 		if entries > 64 && known < sampled/2 {
 			t.Fatalf("only %d of %d are known", known, sampled)
 		}
-		if entries <= maxSlots && sampled != len(last) || entries > maxSlots && sampled*entries > 2*maxSlots*len(last) {
+		if entries <= slots && sampled != len(last) || entries > slots && sampled*entries > 2*slots*len(last) {
 			t.Fatalf("a sample of %d from %d keys, for %d entries", sampled, len(last), entries)
 		}
 	})

@@ -244,7 +244,7 @@ func family(name string) string {
 func series(t *testing.T, query string) (all []labels.Labels) {
 	t.Helper()
 	for _, name := range []string{"up", "pinwheel_process_heap_bytes", "pinwheel_process_memory_limit_bytes", "pinwheel_process_collector_seconds_total",
-		"pinwheel_process_cpu_seconds_total", "pinwheel_process_stops_total"} {
+		"pinwheel_process_cpu_available_seconds_total", "pinwheel_process_stops_total"} {
 		all = append(all, labels.FromStrings(model.MetricNameLabel, name, "job", "service", "instance", "host:1"))
 	}
 	for name, f := range metrics(t, query) {
