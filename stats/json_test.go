@@ -21,6 +21,7 @@ import (
 
 	"github.com/pinwheel-cache/pinwheel/internal/histogram"
 	"github.com/pinwheel-cache/pinwheel/internal/sources"
+	"github.com/pinwheel-cache/pinwheel/internal/vitals"
 	"github.com/pinwheel-cache/pinwheel/stats"
 )
 
@@ -303,6 +304,7 @@ func TestVar(t *testing.T) {
 		defer remove()
 		_, removeWheel := sources.Register(sources.Wheel[stats.WheelSnapshot]{Name: "in expvar", Snapshot: always(distinctWheel(0))})
 		defer removeWheel()
+		defer stats.SetVitals(vitals.Reading{})()
 		before := stats.Var{}.String()
 		stats.Handler(stats.WithOperators(anybody)) // purge is false where there is none
 		sleep(20 * time.Second)
