@@ -126,8 +126,8 @@ func TestSettingsAreShown(t *testing.T) {
 	newKeyed(t, 20*ms, 300, func(int, int) {}, WithName("settings"), WithWorkers(3), WithLimit(5))
 	mustTimers(t, time.Second, 86_400, WithName("settings"), pool)
 	for _, want := range []string{
-		`{"name":"settings","settings":{"interval_seconds":0.02,"slots":512,"workers":3,"limit":5}`,
-		`{"name":"settings-2","settings":{"interval_seconds":1,"slots":8192,"workers":0,"limit":0}`,
+		`"name":"settings","settings":{"interval_seconds":0.02,"limit":5,"slots":512,"workers":3}`,
+		`"name":"settings-2","settings":{"interval_seconds":1,"limit":0,"slots":8192,"workers":0}`,
 	} {
 		if got := (stats.Var{}).String(); !strings.Contains(got, want) {
 			t.Errorf("%s lacks %s", got, want)
