@@ -78,6 +78,13 @@ func (l *link) vouches() bool {
 	return l.vouched && l.now() <= l.end()
 }
 
+// vouchesFor reports whether the source has told of all changes before a time that is not before at.
+func (l *link) vouchesFor(at int64) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.vouched && l.asOf >= at
+}
+
 // opened is called when all changes from now on will be told, and memory is empty. It reports
 // whether the link was not open.
 func (l *link) opened() bool {

@@ -218,10 +218,12 @@ func (c *Cache[K, V]) withoutStore(ctx context.Context, failed []*lookup[K, V], 
 		switch {
 		case context.Cause(ctx) != nil:
 			one.err = context.Cause(ctx)
-		case one.load.HasOld: // the value in memory stays, so the database is spared
+		case one.load.HasOld && !one.anew: // the value in memory stays, so the database is spared
 			one.err = sparedError{one.err}
-		case ok:
+		case ok && !one.anew:
 			c.counts.servedOn.Add(1)
+			c.local.stoodIn.note(c.local.link.now())
+			c.local.unsure.note(c.local.link.now())
 			one.value, one.err = value, nil
 		case fetch != nil && c.away == Bypass:
 			lacking = append(lacking, one)
@@ -234,6 +236,7 @@ func (c *Cache[K, V]) withoutStore(ctx context.Context, failed []*lookup[K, V], 
 	c.counts.bypasses.Add(1)
 	began := time.Now()
 	fetch(ctx, lacking)
+	c.local.keepsBriefly()
 	for _, one := range lacking {
 		one.began, one.pauses = began, true
 		if one.err != nil || one.expire >= 0 {
@@ -274,6 +277,7 @@ func (c *Cache[K, V]) setTTL(one *lookup[K, V]) {
 // MaxLag after the fetch began: for that long it may be served, whatever happens to its key.
 func (c *Cache[K, V]) keepBriefly(one *lookup[K, V]) {
 	if one.err == nil || one.load.NotFound && c.notFoundExpire > 0 {
+		c.local.keepsBriefly()
 		one.keepInMemory(one.brief(c.local.link.maxLag), one.began)
 	}
 }

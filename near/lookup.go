@@ -13,6 +13,7 @@ type lookup[K comparable, V any] struct {
 	load    *cache.Load[V]
 	vouched bool // the source tells of every change since the load began
 	phantom bool // the database cannot have it: see Options.MayExist
+	anew    bool // no value of before stands in
 
 	item    Item      // what the store has
 	began   time.Time // when the reading of item began, or the fetch
