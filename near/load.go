@@ -82,7 +82,7 @@ func (c *Cache[K, V]) decode(ctx context.Context, text string, data []byte) (V, 
 	defer func() {
 		if exited {
 			c.counts.undecodable.Add(1)
-			_ = c.remove(ctx, text)
+			_ = c.remove(ctx, false, text)
 		}
 	}()
 	value, err := convert(c.values.Decode, data)
@@ -95,7 +95,7 @@ func (c *Cache[K, V]) removeBroken(ctx context.Context, broken []*lookup[K, V]) 
 	if len(broken) == 0 {
 		return nil
 	}
-	err := c.remove(ctx, texts(broken)...)
+	err := c.remove(ctx, false, texts(broken)...)
 	for _, one := range broken {
 		one.err, one.removed = err, true
 	}

@@ -81,11 +81,11 @@ var _ cache.Loading[string, any] = (*Local[string, any])(nil)
 // NewLocal returns an empty Local that watches source until Close. An error wraps
 // cache.ErrArgument and says everything that is wrong with the options.
 func NewLocal[K comparable, V any](source Source, o LocalOptions[K, V]) (*Local[K, V], error) {
-	return newLocal(source, o, 0)
+	return newLocal(source, o, 0, nil)
 }
 
-// newLocal is NewLocal for a Cache, with its ServeOn.
-func newLocal[K comparable, V any](source Source, o LocalOptions[K, V], serveOn time.Duration) (*Local[K, V], error) {
+// newLocal is NewLocal for a Cache, with its ServeOn, and what it tells operators.
+func newLocal[K comparable, V any](source Source, o LocalOptions[K, V], serveOn time.Duration, operate func(*sources.Operation)) (*Local[K, V], error) {
 	if err := o.check(source); err != nil {
 		return nil, err
 	}
@@ -115,7 +115,12 @@ func newLocal[K comparable, V any](source Source, o LocalOptions[K, V], serveOn 
 		if o.Amend != nil {
 			o.Amend(s)
 		}
-	}, func(o *sources.Operation) { o.StoreReads = l.counts.storeReads.Histogram() }, l.failures.last)
+	}, func(of *sources.Operation) {
+		of.StoreReads = l.counts.storeReads.Histogram()
+		if operate != nil {
+			operate(of)
+		}
+	}, l.failures.last)
 	if serveOn > 0 {
 		l.spare = cache.Must(cache.Options[K, V]{}) // without Weigh and ExpireBy: forgetAll stores under link.mu
 	}

@@ -33,6 +33,7 @@ type history struct {
 type version struct {
 	absent bool
 	told   time.Time // when the write returned without an error; zero before
+	tried  time.Time // when a Del by an instance returned with an error
 	by     *instance // who wrote; nil for others
 }
 
@@ -169,6 +170,7 @@ func runFleet(t *testing.T, s setup) *fleet {
 			f.instances = append(f.instances, c)
 		}
 		f.run(t)
+		f.server.fail = nil // the last chance of a Del that has failed
 		for _, one := range f.instances {
 			f.localHits += one.Stats().Hits
 			if err := one.Close(context.Background()); err != nil {
@@ -310,18 +312,21 @@ func (f *fleet) write(ctx context.Context, one *instance, key int) {
 	h.versions = append(h.versions, version{absent: absent, by: one})
 	f.db.mu.Unlock()
 	var err error
+	var tried time.Time
 	switch {
 	case one == nil:
 		err = f.server.Del(ctx, textsOf(key)...)
 	case !absent && f.below(4) == 0:
 		err = one.Set(ctx, key, number)
 	default:
-		err = one.Del(ctx, key)
+		if err = one.Del(ctx, key); err != nil {
+			tried = time.Now()
+		}
 	}
-	if err == nil {
-		f.db.mu.Lock()
+	f.db.mu.Lock()
+	defer f.db.mu.Unlock()
+	if h.versions[number].tried = tried; err == nil {
 		h.versions[number].told = time.Now()
-		f.db.mu.Unlock()
 	}
 }
 
@@ -365,6 +370,9 @@ func (f *fleet) judge(one *instance, op string, key int, began time.Time, window
 // stale says which of the versions after an answer shows that it is stale, or "".
 func (f *fleet) stale(one *instance, after []version, began time.Time, window time.Duration) string {
 	for _, v := range after {
+		if v.by == one && !v.tried.IsZero() && v.tried.Before(began) && !f.setup.ServeOn {
+			return fmt.Sprintf("its own Del failed %v before", began.Sub(v.tried))
+		}
 		if v.told.IsZero() {
 			continue
 		}
