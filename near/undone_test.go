@@ -134,3 +134,36 @@ func TestNoRetry(t *testing.T) {
 		must(t, one.Close(t.Context()))
 	})
 }
+
+// TestRemovedBeforeALaterDel checks that a Del that began before another one of its key has failed does not end the
+// repetition of that.
+func TestRemovedBeforeALaterDel(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newServer()
+		var failing, slow atomic.Bool
+		s.fail = func(op string) bool { return op == "del" && failing.Load() }
+		s.delay = func() time.Duration {
+			if slow.Load() {
+				return time.Second
+			}
+			return time.Millisecond
+		}
+		one, err := near.New[int, int](s, s, near.Options[int, int]{Prefix: "k:", Name: "one"})
+		must(t, err)
+		slow.Store(true)
+		first := make(chan error)
+		go func() { first <- one.Del(t.Context(), 7) }()
+		time.Sleep(1500 * time.Millisecond) // the server has removed it, and its answer is under way
+		slow.Store(false)
+		failing.Store(true)
+		if one.Del(t.Context(), 7) == nil {
+			t.Error("the second Del has succeeded")
+		}
+		must(t, <-first)
+		undone(t, 1, 0)
+		failing.Store(false)
+		time.Sleep(6 * time.Second)
+		undone(t, 0, 0)
+		must(t, one.Close(t.Context()))
+	})
+}
