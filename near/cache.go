@@ -185,8 +185,8 @@ func (c *Cache[K, V]) Get(ctx context.Context, key K) (value V, ok bool, err err
 
 // Set stores a value for a key in the store. When Set returns without an error, no caller in this
 // process gets the old value; other instances may return it for MaxLag at most, usually for much
-// less. After an error the value may or may not be stored, and with a Schema other versions may
-// still have the old one: call Del.
+// less. After an error the value may or may not be stored: call Del. What other versions have stored, with a
+// Schema, is removed as by Del.
 //
 // Write to the database first. After that Del is better than Set: two instances may call Set
 // in another order than they wrote to the database.
@@ -235,11 +235,9 @@ func (c *Cache[K, V]) Del(ctx context.Context, keys ...K) error {
 func (c *Cache[K, V]) HotKeys() []cache.HotKey[K] { return c.local.HotKeys() }
 
 // Close ends the watch of the source and empties the memory. It waits for loads under way;
-// if ctx ends first, it returns the cause of ctx. It tries once more to remove the keys whose Del has failed,
-// and if some are left, returns an error that wraps [ErrStore] and says how many; all else is closed then. A
-// closed cache can be used, but every Take asks the store. Close does not close the store and the source.
+// if ctx ends first, it returns the cause of ctx. At last it tries once more to remove the keys whose Del has
+// failed: if some are left, it returns an error that wraps [ErrStore] and says how many. A closed cache can be used, but every Take asks the store. Close does not close the store and the source.
 func (c *Cache[K, V]) Close(ctx context.Context) error {
-	left := c.closeUndone(ctx)
 	if err := c.local.Close(ctx); err != nil {
 		return err
 	}
@@ -248,5 +246,8 @@ func (c *Cache[K, V]) Close(ctx context.Context) error {
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
-	return cmp.Or(c.servers.wait(ctx), left)
+	if err := c.servers.wait(ctx); err != nil {
+		return err
+	}
+	return c.closeUndone(ctx)
 }

@@ -119,11 +119,12 @@ type Options[K comparable, V any] struct {
 	MaxLoads int
 
 	// RetryDel is for how long a Del that has failed is repeated, until the store has it; 0 means ten
-	// minutes, and a negative one not at all. A key that has been tried for as long is given up: it may have
+	// minutes, and a negative one not at all. Then the key is given up: it may have
 	// an old value in the store until its TTL ends. The statistics count that.
 	RetryDel time.Duration
 
-	// RetryKeys is the most keys for which it is repeated at once; 0 means 10,000. More are given up at once.
+	// RetryKeys is the most keys of the store for which it is repeated; 0 means 10,000. More are given up at
+	// once.
 	RetryKeys int
 
 	// Lease is how long an instance may load a key while others wait; if it dies, they wait

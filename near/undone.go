@@ -4,6 +4,7 @@ package near
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -19,7 +20,7 @@ const (
 	defaultRetryKeys = 10_000
 
 	firstRetry   = 100 * time.Millisecond
-	longestRetry = 5 * time.Second
+	longestRetry = time.Second
 	retryAtOnce  = 500 // keys of a call
 )
 
@@ -40,7 +41,7 @@ type undone struct {
 // A failedDel is that of a key.
 type failedDel struct {
 	number uint64    // tells it from earlier ones of the key
-	since  time.Time // when the first failed
+	at     time.Time // when it failed
 }
 
 var errUndone = fmt.Errorf("%w: a Del of the key has failed, so it may have an old value", ErrStore)
@@ -64,16 +65,11 @@ func (u *undone) add(texts []string) (repeat bool) {
 	}
 	u.now++
 	for _, text := range texts {
-		f, again := u.keys[text]
-		switch {
-		case !again && len(u.keys) >= u.most:
+		if _, again := u.keys[text]; !again && len(u.keys) >= u.most {
 			u.lost.Add(1)
 			continue
-		case !again:
-			f.since = time.Now()
 		}
-		f.number = u.now
-		u.keys[text] = f
+		u.keys[text] = failedDel{u.now, time.Now()}
 	}
 	u.count.Store(int64(len(u.keys)))
 	if repeat = u.repeats == nil && len(u.keys) > 0; repeat {
@@ -110,18 +106,24 @@ func (u *undone) texts() []string {
 	return slices.Collect(maps.Keys(u.keys))
 }
 
-// left returns the keys that are still to be removed, without those for which it was tried for too long, and
-// a number for removed. Without any, or when closed, the goroutine that repeats must end.
-func (u *undone) left(closed bool) (texts []string, now uint64) {
+// giveUp gives up the keys for which a Del was repeated for long enough. now is what left has returned.
+func (u *undone) giveUp(now uint64) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	for text, f := range u.keys {
-		if time.Since(f.since) >= u.keep {
+		if f.number <= now && time.Since(f.at) >= u.keep {
 			delete(u.keys, text)
 			u.lost.Add(1)
 		}
 	}
 	u.count.Store(int64(len(u.keys)))
+}
+
+// left returns the keys that are still to be removed, and a number for removed. Without any, or when closed,
+// the goroutine that repeats must end.
+func (u *undone) left(closed bool) (texts []string, now uint64) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
 	if len(u.keys) == 0 || closed {
 		close(u.repeats)
 		u.repeats = nil
@@ -182,6 +184,7 @@ func (c *Cache[K, V]) repeat() {
 		} else {
 			pause = min(2*pause, longestRetry)
 		}
+		c.undone.giveUp(now)
 	}
 }
 
@@ -190,14 +193,27 @@ func (c *Cache[K, V]) removeAgain(ctx context.Context, texts []string, now uint6
 	var some atomic.Bool
 	eachServer(&c.servers, texts, func(text string) string { return text }, func(texts []string) {
 		for part := range slices.Chunk(texts, retryAtOnce) {
-			if c.ask(ctx, part[0], func(ctx context.Context) error { return c.store.Del(ctx, part...) }) != nil {
+			if !c.removePart(ctx, part, now) {
 				return
 			}
-			c.undone.removed(part, now)
 			some.Store(true)
 		}
 	})
 	return some.Load()
+}
+
+// removePart reports whether a server has removed some of the keys. It may refuse one of them only.
+func (c *Cache[K, V]) removePart(ctx context.Context, part []string, now uint64) (some bool) {
+	err := c.ask(ctx, part[0], func(ctx context.Context) error { return c.store.Del(ctx, part...) })
+	if err == nil {
+		c.undone.removed(part, now)
+		return true
+	}
+	if half := len(part) / 2; half > 0 && errors.Is(err, ErrRefused) {
+		some = c.removePart(ctx, part[:half], now)
+		some = c.removePart(ctx, part[half:], now) || some
+	}
+	return some
 }
 
 // waitFor waits for a time, or until ctx ends.
@@ -210,7 +226,7 @@ func waitFor(ctx context.Context, d time.Duration) {
 	}
 }
 
-// closeUndone tries once more, and returns an error if keys are left.
+// closeUndone tries once more, after which nobody repeats, and returns an error if keys are left.
 func (c *Cache[K, V]) closeUndone(ctx context.Context) error {
 	if c.undone.count.Load() == 0 {
 		return nil

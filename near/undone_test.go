@@ -99,6 +99,8 @@ func TestDelsAreGivenUp(t *testing.T) {
 		time.Sleep(time.Minute)
 		one.Del(t.Context(), 1)
 		time.Sleep(10 * time.Second)
+		undone(t, 1, 2)
+		time.Sleep(time.Minute)
 		undone(t, 0, 3)
 		one.Del(t.Context(), 1, 2)
 		must(t, one.Set(t.Context(), 1, 1))

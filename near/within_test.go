@@ -65,6 +65,8 @@ func TestTakeWithin(t *testing.T) {
 			}
 			store.Fail(nil)
 			time.Sleep(time.Minute)
+			c.Get(t.Context(), "a") // begins a probe
+			time.Sleep(time.Second)
 			take(time.Hour, 1)
 			store.takes = time.Second
 			store.Fail(errors.New("away"))
