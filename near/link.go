@@ -168,3 +168,15 @@ func plus(a, b int64) int64 {
 	}
 	return a + b
 }
+
+// A latest is the latest of the times, by the clock of a link, that were noted.
+type latest struct{ atomic.Int64 }
+
+func (l *latest) note(at int64) {
+	for {
+		before := l.Load()
+		if before >= at || l.CompareAndSwap(before, at) {
+			return
+		}
+	}
+}

@@ -51,15 +51,3 @@ func (c *Cache[K, V]) TakeWithin(ctx context.Context, key K, age time.Duration, 
 		began, old = l.link.now(), 0
 	}
 }
-
-// A latest is the latest of the times, by the clock of a link, that were noted.
-type latest struct{ atomic.Int64 }
-
-func (l *latest) note(at int64) {
-	for {
-		before := l.Load()
-		if before >= at || l.CompareAndSwap(before, at) {
-			return
-		}
-	}
-}

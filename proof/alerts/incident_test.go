@@ -81,6 +81,7 @@ var incidents = []incident{
 				_ = c.Del(context.Background(), 7)
 			}
 		})
+		c.store.failDel.Store(false)
 	}, []reading{above("Near: trouble", "users keys not removed", 1)}},
 	{"store fails", func(s *service) {
 		c, _ := s.near()
