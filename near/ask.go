@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"sync/atomic"
 	"time"
 )
@@ -129,19 +128,4 @@ func (c *Cache[K, V]) fails(b *breaker, err error) {
 	if b.failures.Add(1) >= maxFailures && c.local.open.Err() == nil {
 		f.warn(&f.storeAway, "near: a server of the store does not answer: until it does, reads do not wait for it", err)
 	}
-}
-
-// remove removes keys from the store. If several servers fail, the error is that of one.
-func (c *Cache[K, V]) remove(ctx context.Context, texts ...string) error {
-	var mu sync.Mutex
-	var failed error
-	eachServer(&c.servers, texts, func(text string) string { return text }, func(texts []string) {
-		err := c.ask(ctx, texts[0], func(ctx context.Context) error { return c.store.Del(ctx, texts...) })
-		mu.Lock()
-		defer mu.Unlock()
-		if err != nil {
-			failed = err
-		}
-	})
-	return failed
 }

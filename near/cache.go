@@ -33,6 +33,7 @@ type Cache[K comparable, V any] struct {
 	neighbors                           []string // the beginnings of the keys of other schemas: see Options.Schema
 
 	servers servers
+	undone  undone
 	counts  counts
 }
 
@@ -55,6 +56,7 @@ func New[K comparable, V any](store Store, source Source, o Options[K, V]) (*Cac
 	}
 	c.leaser, _ = store.(Leaser)
 	c.servers.init(store)
+	c.undone.keep, c.undone.most = cmp.Or(o.RetryDel, defaultRetryDel), cmp.Or(o.RetryKeys, defaultRetryKeys)
 	if c.values.Encode == nil {
 		c.values = JSON[V]()
 	}
@@ -69,7 +71,7 @@ func New[K comparable, V any](store Store, source Source, o Options[K, V]) (*Cac
 		Cache: o.Cache, Prefix: schemaPrefix(o.Prefix, o.Schema), Keys: o.Keys, MaxLag: o.MaxLag, Logger: o.Logger, Amend: c.counts.addTo,
 	}
 	var err error
-	if c.local, err = newLocal(source, local, o.ServeOn); err != nil {
+	if c.local, err = newLocal(source, local, o.ServeOn, c.undone.addTo); err != nil {
 		return nil, err
 	}
 	return c, nil
@@ -183,8 +185,8 @@ func (c *Cache[K, V]) Get(ctx context.Context, key K) (value V, ok bool, err err
 
 // Set stores a value for a key in the store. When Set returns without an error, no caller in this
 // process gets the old value; other instances may return it for MaxLag at most, usually for much
-// less. After an error the value may or may not be stored, and with a Schema other versions may
-// still have the old one: call Del.
+// less. After an error the value may or may not be stored: call Del. What other versions have stored, with a
+// Schema, is removed as by Del.
 //
 // Write to the database first. After that Del is better than Set: two instances may call Set
 // in another order than they wrote to the database.
@@ -198,18 +200,25 @@ func (c *Cache[K, V]) Set(ctx context.Context, key K, value V) error {
 	defer c.local.Forget(key)
 	item := Item{State: Found, Value: data, TTL: c.ttl(c.expire)}
 	text := c.local.key(key)
-	err = c.ask(ctx, text, func(ctx context.Context) error { return c.store.Set(ctx, text, item) })
+	now := c.undone.at()
+	if err = c.ask(ctx, text, func(ctx context.Context) error { return c.store.Set(ctx, text, item) }); err == nil {
+		c.undone.removed([]string{text}, now) // nothing old is left
+	}
 	if len(c.neighbors) > 0 {
 		// Not before the Set: two versions that Set a key at once would each keep its own value.
-		err = cmp.Or(err, c.remove(ctx, c.beside(nil, key)...))
+		err = cmp.Or(err, c.remove(ctx, true, c.beside(nil, key)...))
 	}
 	return err
 }
 
 // Del removes keys from the store and from memory. Callers in this process that ask for a
 // key after Del has returned get the result of a later fetch, and those in other instances
-// at most MaxLag later. Loads of the keys that are under way are not stored. After an error
-// the store may still have the values: call Del again.
+// at most MaxLag later. Loads of the keys that are under way are not stored.
+//
+// After an error the store may still have the values. Then the cache repeats the Del until the store has
+// it, within the options RetryDel and RetryKeys, also if ctx has ended. Until then this instance does not
+// ask the store for the keys, as if it were away, but others may return old values. The caller may call Del
+// again too.
 func (c *Cache[K, V]) Del(ctx context.Context, keys ...K) error {
 	if len(keys) == 0 {
 		return nil
@@ -219,18 +228,26 @@ func (c *Cache[K, V]) Del(ctx context.Context, keys ...K) error {
 	for _, key := range keys {
 		texts = c.beside(append(texts, c.local.key(key)), key)
 	}
-	return c.remove(ctx, texts...)
+	return c.remove(ctx, true, texts...)
 }
 
 // HotKeys returns the most requested keys, as cache.Cache.HotKeys does.
 func (c *Cache[K, V]) HotKeys() []cache.HotKey[K] { return c.local.HotKeys() }
 
 // Close ends the watch of the source and empties the memory. It waits for loads under way;
-// if ctx ends first, it returns the cause of ctx. A closed cache can be used, but every Take
-// asks the store. Close does not close the store and the source.
+// if ctx ends first, it returns the cause of ctx. At last it tries once more to remove the keys whose Del has
+// failed: if some are left, it returns an error that wraps [ErrStore] and says how many. A closed cache can be used, but every Take asks the store. Close does not close the store and the source.
 func (c *Cache[K, V]) Close(ctx context.Context) error {
 	if err := c.local.Close(ctx); err != nil {
 		return err
 	}
-	return c.servers.wait(ctx)
+	select {
+	case <-c.undone.ended():
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	if err := c.servers.wait(ctx); err != nil {
+		return err
+	}
+	return c.closeUndone(ctx)
 }

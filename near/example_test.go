@@ -88,6 +88,23 @@ func ExampleCache_Fetch() {
 	// hello ann <nil>
 }
 
+// A page may show a balance of a second ago; who spends it wants that of now.
+func ExampleCache_TakeWithin() {
+	ctx := context.Background()
+	store := memory.New() // in a program that is near/redis
+	balances, err := near.New(store, store, near.Options[string, int]{Prefix: "balances:", MaxLag: time.Second})
+	if err != nil {
+		panic(err)
+	}
+	defer balances.Close(ctx)
+	fetch := func(context.Context) (int, error) { return 7, nil } // from the database
+	fmt.Println(balances.Take(ctx, "ann", fetch))
+	fmt.Println(balances.TakeWithin(ctx, "ann", 0, fetch))
+	// Output:
+	// 7 <nil>
+	// 7 <nil>
+}
+
 // A store that is not one of bytes, behind a cache that a source keeps true.
 func ExampleLocal() {
 	ctx := context.Background()

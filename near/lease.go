@@ -17,7 +17,9 @@ const (
 func (c *Cache[K, V]) read(ctx context.Context, all []*lookup[K, V], take bool) {
 	var toRead, toLease []*lookup[K, V]
 	for _, one := range all {
-		if take && c.leaser != nil && !one.phantom {
+		if one.err = nil; c.undone.has(one.text) {
+			one.err = errUndone
+		} else if take && c.leaser != nil && !one.phantom {
 			toLease = append(toLease, one)
 		} else {
 			toRead = append(toRead, one)

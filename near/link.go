@@ -78,6 +78,13 @@ func (l *link) vouches() bool {
 	return l.vouched && l.now() <= l.end()
 }
 
+// vouchesFor reports whether the source has told of all changes before a time that is not before at.
+func (l *link) vouchesFor(at int64) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.vouched && l.asOf >= at
+}
+
 // opened is called when all changes from now on will be told, and memory is empty. It reports
 // whether the link was not open.
 func (l *link) opened() bool {
@@ -160,4 +167,16 @@ func plus(a, b int64) int64 {
 		return -math.MaxInt64
 	}
 	return a + b
+}
+
+// A latest is the latest of the times, by the clock of a link, that were noted.
+type latest struct{ atomic.Int64 }
+
+func (l *latest) note(at int64) {
+	for {
+		before := l.Load()
+		if before >= at || l.CompareAndSwap(before, at) {
+			return
+		}
+	}
 }

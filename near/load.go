@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -82,7 +83,7 @@ func (c *Cache[K, V]) decode(ctx context.Context, text string, data []byte) (V, 
 	defer func() {
 		if exited {
 			c.counts.undecodable.Add(1)
-			_ = c.remove(ctx, text)
+			_ = c.remove(ctx, false, text)
 		}
 	}()
 	value, err := convert(c.values.Decode, data)
@@ -95,7 +96,7 @@ func (c *Cache[K, V]) removeBroken(ctx context.Context, broken []*lookup[K, V]) 
 	if len(broken) == 0 {
 		return nil
 	}
-	err := c.remove(ctx, texts(broken)...)
+	err := c.remove(ctx, false, texts(broken)...)
 	for _, one := range broken {
 		one.err, one.removed = err, true
 	}
@@ -136,6 +137,9 @@ func (c *Cache[K, V]) fetchLacking(ctx context.Context, lacking []*lookup[K, V],
 	c.counts.fetches.Add(uint64(len(lacking)))
 	fetch(ctx, lacking)
 	fetched = true
+	if slices.ContainsFunc(lacking, func(one *lookup[K, V]) bool { return one.item.Token == "" }) {
+		c.local.keepsBriefly()
+	}
 	each(lacking, func(one *lookup[K, V]) { c.keep(ctx, one) })
 }
 
@@ -218,11 +222,12 @@ func (c *Cache[K, V]) withoutStore(ctx context.Context, failed []*lookup[K, V], 
 		switch {
 		case context.Cause(ctx) != nil:
 			one.err = context.Cause(ctx)
-		case one.load.HasOld: // the value in memory stays, so the database is spared
+		case one.load.HasOld && !one.anew: // the value in memory stays, so the database is spared
 			one.err = sparedError{one.err}
-		case ok:
+		case ok && !one.anew:
 			c.counts.servedOn.Add(1)
-			one.value, one.err = value, nil
+			c.local.cache.Del(one.key) // who comes later does not join, as other keys may hold up this load
+			one.value, one.err, one.stoodIn = value, nil, true
 		case fetch != nil && c.away == Bypass:
 			lacking = append(lacking, one)
 			defer c.local.unshareLater(one.key)()
@@ -236,8 +241,8 @@ func (c *Cache[K, V]) withoutStore(ctx context.Context, failed []*lookup[K, V], 
 	fetch(ctx, lacking)
 	for _, one := range lacking {
 		one.began, one.pauses = began, true
-		if one.err != nil || one.expire >= 0 {
-			one.keepInMemory(one.brief(c.local.link.maxLag), began) // errors too: the database may be away as well
+		if one.err == nil && one.expire >= 0 || one.err != nil && !(one.anew && one.load.HasOld) { // or the error would replace what others may get
+			one.keepBriefly(c.local.link.maxLag) // errors too: the database may be away as well
 		}
 	}
 }
@@ -245,6 +250,12 @@ func (c *Cache[K, V]) withoutStore(ctx context.Context, failed []*lookup[K, V], 
 // setTTL says how long the result of a lookup stays in memory. It comes last, as that time counts
 // from the end of the load.
 func (c *Cache[K, V]) setTTL(one *lookup[K, V]) {
+	if one.briefly || one.stoodIn || !one.vouched {
+		c.local.keepsBriefly()
+	}
+	if one.stoodIn {
+		c.local.stoodIn.note(plus(c.local.link.now(), int64(time.Second))) // callers get the value a moment later
+	}
 	if !one.kept {
 		one.load.Expire = -1
 		if one.gone {
@@ -274,6 +285,6 @@ func (c *Cache[K, V]) setTTL(one *lookup[K, V]) {
 // MaxLag after the fetch began: for that long it may be served, whatever happens to its key.
 func (c *Cache[K, V]) keepBriefly(one *lookup[K, V]) {
 	if one.err == nil || one.load.NotFound && c.notFoundExpire > 0 {
-		one.keepInMemory(one.brief(c.local.link.maxLag), one.began)
+		one.keepBriefly(c.local.link.maxLag)
 	}
 }

@@ -32,7 +32,10 @@ func (c *Cache[K, V]) setLoader(o *cache.Options[K, V]) {
 
 // load is the load of a key: it finds it in the store, or calls a function.
 func (c *Cache[K, V]) load(ctx context.Context, key K, l *cache.Load[V], load loadOne[V]) (V, error) {
-	one := c.lookup(key, l)
+	return c.loadOne(ctx, c.lookup(key, l), load)
+}
+
+func (c *Cache[K, V]) loadOne(ctx context.Context, one *lookup[K, V], load loadOne[V]) (V, error) {
 	c.find(ctx, []*lookup[K, V]{one}, func(ctx context.Context, _ []*lookup[K, V]) {
 		said := c.tell(one)
 		value, err := load(ctx, said)

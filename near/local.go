@@ -30,8 +30,11 @@ type Local[K comparable, V any] struct {
 	covers  func(key string) bool
 	untold  atomic.Pointer[func(key string) bool] // nil, or points to nil: no key is untold
 	partial func() bool
-	renews  bool // with the options Refresh and RefreshAfter
-	loads   bool // with the options Load and LoadMany
+	renews  bool   // with the options Refresh and RefreshAfter
+	loads   bool   // with the options Load and LoadMany
+	ages    bool   // with the option Ages
+	unsure  latest // until when there may be values in memory of whose changes nobody tells, or a value stood in
+	stoodIn latest // when a value stood in
 	waiters waiters
 	open    context.Context // until Close
 	stop    context.CancelFunc
@@ -78,11 +81,11 @@ var _ cache.Loading[string, any] = (*Local[string, any])(nil)
 // NewLocal returns an empty Local that watches source until Close. An error wraps
 // cache.ErrArgument and says everything that is wrong with the options.
 func NewLocal[K comparable, V any](source Source, o LocalOptions[K, V]) (*Local[K, V], error) {
-	return newLocal(source, o, 0)
+	return newLocal(source, o, 0, nil)
 }
 
-// newLocal is NewLocal for a Cache, with its ServeOn.
-func newLocal[K comparable, V any](source Source, o LocalOptions[K, V], serveOn time.Duration) (*Local[K, V], error) {
+// newLocal is NewLocal for a Cache, with its ServeOn, and what it tells operators.
+func newLocal[K comparable, V any](source Source, o LocalOptions[K, V], serveOn time.Duration, operate func(*sources.Operation)) (*Local[K, V], error) {
 	if err := o.check(source); err != nil {
 		return nil, err
 	}
@@ -99,6 +102,8 @@ func newLocal[K comparable, V any](source Source, o LocalOptions[K, V], serveOn 
 		l.partial = p.Partial
 	}
 	l.failures = &failures{logger: o.Logger, cache: cmp.Or(o.Cache.Name, "cache"), made: time.Now()}
+	l.unsure.Store(never)
+	l.stoodIn.Store(never)
 	l.prepare(&o.Cache)
 	l.link.init(cmp.Or(o.MaxLag, defaultMaxLag))
 	var err error
@@ -110,7 +115,12 @@ func newLocal[K comparable, V any](source Source, o LocalOptions[K, V], serveOn 
 		if o.Amend != nil {
 			o.Amend(s)
 		}
-	}, func(o *sources.Operation) { o.StoreReads = l.counts.storeReads.Histogram() }, l.failures.last)
+	}, func(of *sources.Operation) {
+		of.StoreReads = l.counts.storeReads.Histogram()
+		if operate != nil {
+			operate(of)
+		}
+	}, l.failures.last)
 	if serveOn > 0 {
 		l.spare = cache.Must(cache.Options[K, V]{}) // without Weigh and ExpireBy: forgetAll stores under link.mu
 	}
@@ -122,7 +132,7 @@ func newLocal[K comparable, V any](source Source, o LocalOptions[K, V], serveOn 
 // prepare changes the options of the cache.
 func (l *Local[K, V]) prepare(o *cache.Options[K, V]) {
 	o.Negative = keepFor
-	l.renews, l.loads = o.Refresh > 0 || o.RefreshAfter > 0, o.Load != nil || o.LoadMany != nil
+	l.renews, l.loads, l.ages = o.Refresh > 0 || o.RefreshAfter > 0, o.Load != nil || o.LoadMany != nil, o.Ages
 	if load := o.Load; load != nil {
 		o.Load = func(ctx context.Context, key K, one *cache.Load[V]) (V, error) {
 			defer l.begin(key, one)()
@@ -276,9 +286,13 @@ func (l *Local[K, V]) begin(key K, one *cache.Load[V]) (end func()) {
 		return func() {}
 	}
 	l.counts.unserved.Add(1)
+	l.keepsBriefly()
 	one.Expire = -1
 	return l.unshareLater(key)
 }
+
+// keepsBriefly notes that a value may be kept for MaxLag whose changes nobody tells.
+func (l *Local[K, V]) keepsBriefly() { l.unsure.note(plus(l.link.now(), int64(l.link.maxLag))) }
 
 // unshareLater keeps callers that come MaxLag later from joining a load, unless the function
 // that it returns is called before: no source tells of the changes of its key.

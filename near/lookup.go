@@ -13,6 +13,8 @@ type lookup[K comparable, V any] struct {
 	load    *cache.Load[V]
 	vouched bool // the source tells of every change since the load began
 	phantom bool // the database cannot have it: see Options.MayExist
+	anew    bool // no value of before stands in
+	stoodIn bool // one did
 
 	item    Item      // what the store has
 	began   time.Time // when the reading of item began, or the fetch
@@ -27,6 +29,7 @@ type lookup[K comparable, V any] struct {
 	kept    bool          // in memory, with inStore and stored: see keepInMemory
 	inStore time.Duration // 0: for ever
 	stored  time.Time
+	briefly bool // for MaxLag, whatever happens to the key
 	pauses  bool // its error is kept for MaxLag, to spare the database
 }
 
@@ -45,13 +48,14 @@ func (one *lookup[K, V]) keepInMemory(inStore time.Duration, stored time.Time) {
 	one.kept, one.inStore, one.stored = true, inStore, stored
 }
 
-// brief is how long what the store does not have stays in memory, from when the fetch began: for MaxLag,
-// or its TTL if that is less.
-func (one *lookup[K, V]) brief(maxLag time.Duration) time.Duration {
+// keepBriefly lets what the store does not have stay in memory for MaxLag from when the fetch began, or for its
+// TTL if that is less.
+func (one *lookup[K, V]) keepBriefly(maxLag time.Duration) {
 	if one.err == nil && one.expire > 0 {
-		return min(one.expire, maxLag)
+		maxLag = min(one.expire, maxLag)
 	}
-	return maxLag
+	one.briefly = true
+	one.keepInMemory(maxLag, one.began)
 }
 
 // texts returns the keys in the store.

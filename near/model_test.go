@@ -33,6 +33,7 @@ type history struct {
 type version struct {
 	absent bool
 	told   time.Time // when the write returned without an error; zero before
+	tried  time.Time // when a Del by an instance returned with an error
 	by     *instance // who wrote; nil for others
 }
 
@@ -65,8 +66,9 @@ type setup struct {
 	Schemas                   bool // instances of two versions
 	Loader                    bool // given once
 	Renew                     bool // with RefreshAfter
-	MaxLag, Lease, Expire     int  // in ms
-	Local                     int  // LocalExpire, in ms
+	Ages                      bool
+	MaxLag, Lease, Expire     int // in ms
+	Local                     int // LocalExpire, in ms
 	Limit                     int
 }
 
@@ -83,6 +85,7 @@ func drawSetup(t *rapid.T) setup {
 		Schemas:  rapid.Bool().Draw(t, "schemas"),
 		Loader:   rapid.Bool().Draw(t, "loader"),
 		Renew:    rapid.Bool().Draw(t, "renew"),
+		Ages:     rapid.Bool().Draw(t, "ages"),
 		MaxLag:   rapid.SampledFrom([]int{100, 300}).Draw(t, "max lag"),
 		Lease:    rapid.SampledFrom([]int{100, 1000}).Draw(t, "lease"),
 		Expire:   rapid.SampledFrom([]int{0, 500}).Draw(t, "expire"),
@@ -151,6 +154,7 @@ func runFleet(t *testing.T, s setup) *fleet {
 				return f.fetchMany(keys)
 			}
 		}
+		o.Cache.Ages = s.Ages
 		if s.Renew {
 			o.Cache.RefreshAfter = 60 * time.Millisecond
 		}
@@ -166,6 +170,7 @@ func runFleet(t *testing.T, s setup) *fleet {
 			f.instances = append(f.instances, c)
 		}
 		f.run(t)
+		f.server.fail = nil // the last chance of a Del that has failed
 		for _, one := range f.instances {
 			f.localHits += one.Stats().Hits
 			if err := one.Close(context.Background()); err != nil {
@@ -247,9 +252,13 @@ func (f *fleet) step(ctx context.Context, one *instance) {
 	case n < 6:
 		began := time.Now()
 		value, ok, err := one.Get(ctx, key)
-		f.judge(one, "Get", key, began, value, ok, err)
+		f.judge(one, "Get", key, began, f.window, value, ok, err)
 	case n < 8:
 		f.takeMany(ctx, one)
+	case n < 11:
+		began, age := time.Now(), []time.Duration{0, 20 * time.Millisecond, ms(f.setup.MaxLag) / 2, 2 * ms(f.setup.MaxLag)}[f.below(4)]
+		value, err := one.TakeWithin(ctx, key, age, func(context.Context) (int, error) { return f.fetch(key) })
+		f.judge(one, "TakeWithin "+age.String(), key, began, age, value, true, err)
 	default:
 		began := time.Now()
 		take, op := one.Fetch, "Fetch"
@@ -259,7 +268,7 @@ func (f *fleet) step(ctx context.Context, one *instance) {
 			}
 		}
 		value, err := take(ctx, key)
-		f.judge(one, op, key, began, value, true, err)
+		f.judge(one, op, key, began, f.window, value, true, err)
 	}
 	if f.below(3) == 0 {
 		time.Sleep(f.upTo(60))
@@ -303,25 +312,28 @@ func (f *fleet) write(ctx context.Context, one *instance, key int) {
 	h.versions = append(h.versions, version{absent: absent, by: one})
 	f.db.mu.Unlock()
 	var err error
+	var tried time.Time
 	switch {
 	case one == nil:
 		err = f.server.Del(ctx, textsOf(key)...)
 	case !absent && f.below(4) == 0:
 		err = one.Set(ctx, key, number)
 	default:
-		err = one.Del(ctx, key)
+		if err = one.Del(ctx, key); err != nil {
+			tried = time.Now()
+		}
 	}
-	if err == nil {
-		f.db.mu.Lock()
+	f.db.mu.Lock()
+	defer f.db.mu.Unlock()
+	if h.versions[number].tried = tried; err == nil {
 		h.versions[number].told = time.Now()
-		f.db.mu.Unlock()
 	}
 }
 
 // judge notes an answer that is wrong: one that a later write, which had returned before
-// the window began, should have ended; or that was never true; or, if this instance wrote,
+// the window before the call began, should have ended; or that was never true; or, if this instance wrote,
 // had returned before the call began.
-func (f *fleet) judge(one *instance, op string, key int, began time.Time, value int, ok bool, err error) {
+func (f *fleet) judge(one *instance, op string, key int, began time.Time, window time.Duration, value int, ok bool, err error) {
 	absent := !ok || errors.Is(err, near.ErrNotFound)
 	if err != nil && !absent {
 		if op != "Get" || !errors.Is(err, near.ErrStore) { // the others bypass it
@@ -339,7 +351,7 @@ func (f *fleet) judge(one *instance, op string, key int, began time.Time, value 
 	if !absent {
 		if value < 0 || value >= len(versions) || versions[value].absent {
 			f.problem("%s of %d = %d, which it never was", op, key, value)
-		} else if why := f.stale(one, versions[value+1:], began); why != "" {
+		} else if why := f.stale(one, versions[value+1:], began, window); why != "" {
 			f.problem("%s of %d = %d at %v: %s", op, key, value, began.UnixMilli(), why)
 		}
 		return
@@ -347,7 +359,7 @@ func (f *fleet) judge(one *instance, op string, key int, began time.Time, value 
 	why := "it always had a value"
 	for i, v := range versions {
 		if v.absent {
-			if why = f.stale(one, versions[i+1:], began); why == "" {
+			if why = f.stale(one, versions[i+1:], began, window); why == "" {
 				return
 			}
 		}
@@ -356,12 +368,15 @@ func (f *fleet) judge(one *instance, op string, key int, began time.Time, value 
 }
 
 // stale says which of the versions after an answer shows that it is stale, or "".
-func (f *fleet) stale(one *instance, after []version, began time.Time) string {
+func (f *fleet) stale(one *instance, after []version, began time.Time, window time.Duration) string {
 	for _, v := range after {
+		if v.by == one && !v.tried.IsZero() && v.tried.Before(began) && !f.setup.ServeOn {
+			return fmt.Sprintf("its own Del failed %v before", began.Sub(v.tried))
+		}
 		if v.told.IsZero() {
 			continue
 		}
-		if v.told.Before(began.Add(-f.window)) {
+		if v.told.Before(began.Add(-window)) {
 			return fmt.Sprintf("another was told %v before", began.Sub(v.told))
 		}
 		if v.by == one && v.told.Before(began) && !f.setup.ServeOn {
@@ -391,7 +406,7 @@ func (f *fleet) takeMany(ctx context.Context, one *instance) {
 		if !ok {
 			absent = near.ErrNotFound
 		}
-		f.judge(one, "TakeMany", key, began, value, true, absent)
+		f.judge(one, "TakeMany", key, began, f.window, value, true, absent)
 	}
 }
 

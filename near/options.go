@@ -118,6 +118,15 @@ type Options[K comparable, V any] struct {
 	// the database while the store is away.
 	MaxLoads int
 
+	// RetryDel is for how long a Del that has failed is repeated, until the store has it; 0 means ten
+	// minutes, and a negative one not at all. Then the key is given up: it may have
+	// an old value in the store until its TTL ends. The statistics count that.
+	RetryDel time.Duration
+
+	// RetryKeys is the most keys of the store for which it is repeated; 0 means 10,000. More are given up at
+	// once.
+	RetryKeys int
+
 	// Lease is how long an instance may load a key while others wait; if it dies, they wait
 	// for that long. A load that takes longer is kept for MaxLag at most, and others begin
 	// theirs. 0 means three seconds.
@@ -212,6 +221,10 @@ func (o *Options[K, V]) check(store Store) error {
 	wrong.time("Lease", o.Lease, 10*time.Millisecond, "three seconds")
 	if lag := cmp.Or(o.MaxLag, defaultMaxLag); o.ServeOn >= time.Millisecond && o.ServeOn < lag {
 		wrong.add("ServeOn is %v, below MaxLag, %v, for which values are served anyway: want more, or 0 for never", o.ServeOn, lag)
+	}
+	wrong.time("RetryDel", max(o.RetryDel, 0), time.Millisecond, "ten minutes")
+	if o.RetryKeys < 0 {
+		wrong.add("RetryKeys is %d: want the most keys whose Del is repeated, or 0 for %d; RetryDel: -1 repeats none", o.RetryKeys, defaultRetryKeys)
 	}
 	o.checkCache(&wrong)
 	if o.NotFoundLocal && o.NotFoundExpire == 0 {

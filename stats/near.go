@@ -51,6 +51,9 @@ func (d *diagnosis) near() {
 	if now.Undecodable > 0 && (minute.Undecodable >= 5 || d.goes(sources.Undecodable)) {
 		d.say(warning, sources.Undecodable, "In the last minute %d values of the store could not be decoded: another version of the service, or another program, writes other values for the same keys. See docs/deploys.md.", minute.Undecodable)
 	}
+	if o, lost := &d.stats.operation, d.minute.operation.Lost; lost > 0 || o.Undone > 0 && len(d.samples) > 0 && d.samples[len(d.samples)-1].stats.operation.Undone > 0 {
+		d.say(levelOf(lost > 0), sources.DelFails, "A Del fails: it is repeated for %d keys, of which the store may have old values that other instances serve, and in the last minute it was given up for %d (RetryDel, RetryKeys): delete these again.", o.Undone, lost)
+	}
 	if now.StoreErrors > 0 && minute.StoreErrors >= 5 || now.StoreErrors+now.Unasked > 0 && d.goes(sources.StoreFails) {
 		d.say(levelOf(d.ten.operation.Refused > 0), sources.StoreFails, "The store fails: in the last 10 s %d of its calls failed and %d reads were not tried, in a minute %d and %d. %d fetches asked the database instead, and %d callers got errors.", now.StoreErrors, now.Unasked, minute.StoreErrors, minute.Unasked, minute.Bypasses, d.minute.operation.Refused)
 	}

@@ -79,7 +79,7 @@ var gauges = []string{
 	"Loads.Running", "Loads.Oldest", "Loads.Queued", "Negatives", "Callbacks.Running", "Callbacks.Oldest", "Expiry.Overdue",
 	"Callbacks.Queued", "Expiry.Pending", "Expiry.Tombstones",
 	"Near.Serving", "Near.Partial", "Near.Lag", "Near.Behind", "Near.MaxLag",
-	"operation.Failing", "operation.InRow", "operation.Blocked",
+	"operation.Failing", "operation.InRow", "operation.Blocked", "operation.Undone",
 
 	"Running",
 }

@@ -25,6 +25,7 @@ const (
 	SourcePartial   = "source partial"
 	StoreFails      = "store fails"
 	Undecodable     = "values undecodable"
+	DelFails        = "Del fails"
 	WorkersBusy     = "workers busy"
 	MemoryLimit     = "memory limit"
 	WasStopped      = "was stopped"
@@ -35,5 +36,5 @@ var Causes = []string{
 	LoadsHang, LoadsTimeOut, LoadsFail, OneKeyFails, LoadsSlow, WaitingForPlace,
 	CallbacksHang, IsNew, WasCleared, TTLTooShort, LimitTooSmall, LimitLowered,
 	MoreKeys, OnceOnly, UnknownKeys, ChangedAtSource, OneHotKey, Grows,
-	SourceSilent, SourceSlow, SourcePartial, StoreFails, Undecodable,
+	SourceSilent, SourceSlow, SourcePartial, StoreFails, Undecodable, DelFails,
 }

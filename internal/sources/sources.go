@@ -139,6 +139,8 @@ type Operation struct {
 
 	Blocked    int                 // gauge: callers that wait, as too many calls of OnRemove are queued
 	StoreReads histogram.Histogram // of a near cache: reads of the store
+	Undone     int                 // gauge: likewise, keys whose Del has failed, and is repeated
+	Lost       uint64              // likewise, keys whose Del was given up
 	Tuned      uint64              // changes of options at run time
 }
 

@@ -71,6 +71,18 @@ var incidents = []incident{
 		source.Lost(errors.New("no answer"))
 		s.trouble(10*time.Minute, c.popular)
 	}, []reading{above("Near: lag", "users host:1", 60)}},
+	{"a Del fails", func(s *service) {
+		c, _ := s.near()
+		s.serve(2*time.Hour, c.popular)
+		c.store.failDel.Store(true)
+		s.trouble(10*time.Minute, func() {
+			c.popular()
+			if rand.IntN(200) == 0 {
+				_ = c.Del(context.Background(), 7)
+			}
+		})
+		c.store.failDel.Store(false)
+	}, []reading{above("Near: trouble", "users keys not removed", 1)}},
 	{"store fails", func(s *service) {
 		c, _ := s.near()
 		s.serve(2*time.Hour, c.popular)

@@ -43,6 +43,8 @@ func (u nearUsers) popular() {
 type store struct {
 	fail  atomic.Bool
 	takes atomic.Int64
+
+	failDel atomic.Bool
 }
 
 var errAway = errors.New("connection refused")
@@ -64,7 +66,12 @@ func (s *store) Get(_ context.Context, keys ...string) ([]near.Item, error) {
 }
 
 func (s *store) Set(context.Context, string, near.Item) error { return s.do() }
-func (s *store) Del(context.Context, ...string) error         { return s.do() }
+func (s *store) Del(context.Context, ...string) error {
+	if s.failDel.Load() {
+		return errAway
+	}
+	return s.do()
+}
 
 // A source vouches three times a second while it is not lost.
 type source struct{ watcher near.Watcher }

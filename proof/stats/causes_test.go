@@ -294,6 +294,8 @@ func TestCausesAreNamed(t *testing.T) {
 			ill: loads(func(f *fake) { works(f); f.Callbacks.Queued = f.Callbacks.Queued * 99 / 100 }), lasts: 2 * time.Minute},
 		{name: "callers wait for callbacks", fake: plain, healthy: loads(works), begin: func(p *patient) { p.fake.Blocked = 12 }, ill: loads(works), lasts: time.Minute, end: func(p *patient) { p.fake.Blocked = 0 },
 			cause: "callbacks hang", level: "critical", words: "and 12 callers of the cache wait for them.", within: 10 * time.Second, over: 6 * time.Second},
+		{name: "a Del fails", fake: plain, healthy: loads(works), begin: func(p *patient) { p.fake.Undone = 3 }, ill: loads(works), lasts: time.Minute, end: func(p *patient) { p.fake.Undone = 0 },
+			cause: "Del fails", level: "warning", words: "it is repeated for 3 keys", within: 10 * time.Second, over: 6 * time.Second},
 		{name: "one hot key", options: limited, healthy: usual, ill: func(p *patient) func() {
 			return func() {
 				if rand.IntN(10) < 7 {

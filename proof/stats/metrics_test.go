@@ -181,6 +181,7 @@ func wantSeries(s stats.Snapshot, o sources.Operation) map[string]float64 {
 	addHistogram(want, "cache_wait_seconds", stats.Histogram(o.Waits))
 	if s.Near.MaxLag > 0 {
 		addHistogram(want, "cache_near_store_read_seconds", stats.Histogram(o.StoreReads))
+		want["cache_near_undone"], want["cache_near_dels_lost_total"] = float64(o.Undone), float64(o.Lost)
 	}
 	return want
 }
