@@ -46,6 +46,7 @@ type fleet struct {
 	db        database
 	instances []*instance
 	away      atomic.Bool   // the store fails
+	over      atomic.Bool   // nothing fails any more
 	window    time.Duration // how old an answer may be
 	load      func() time.Duration
 	setup     setup
@@ -129,7 +130,7 @@ func runFleet(t *testing.T, s setup) *fleet {
 			return f.upTo(s.Delay)
 		}
 		f.load = func() time.Duration { return f.upTo(s.Load) }
-		f.server.fail = func(string) bool { return f.away.Load() || s.Failing && f.below(12) == 0 }
+		f.server.fail = func(string) bool { return !f.over.Load() && (f.away.Load() || s.Failing && f.below(12) == 0) }
 		if s.Lying {
 			f.server.missed = func() bool { return f.below(100) < 85 }
 		}
@@ -170,7 +171,7 @@ func runFleet(t *testing.T, s setup) *fleet {
 			f.instances = append(f.instances, c)
 		}
 		f.run(t)
-		f.server.fail = nil // the last chance of a Del that has failed
+		f.over.Store(true) // the last chance of a Del that has failed
 		for _, one := range f.instances {
 			f.localHits += one.Stats().Hits
 			if err := one.Close(context.Background()); err != nil {

@@ -3,6 +3,7 @@ package near_test
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -15,13 +16,13 @@ import (
 // asked counts the reads of a store.
 type asked struct {
 	*memory.Store
-	reads int
-	takes time.Duration
+	reads atomic.Int64
+	takes atomic.Int64
 }
 
 func (a *asked) Lease(ctx context.Context, life time.Duration, keys ...string) ([]near.Item, error) {
-	a.reads++
-	time.Sleep(a.takes)
+	a.reads.Add(1)
+	time.Sleep(time.Duration(a.takes.Load()))
 	return a.Store.Lease(ctx, life, keys...)
 }
 
@@ -35,12 +36,12 @@ func TestTakeWithin(t *testing.T) {
 			must(t, err)
 			defer c.Close(t.Context())
 			synctest.Wait()
-			take := func(age time.Duration, reads int) {
+			take := func(age time.Duration, reads int64) {
 				t.Helper()
-				before := store.reads
+				before := store.reads.Load()
 				value, err := c.TakeWithin(t.Context(), "a", age, func(context.Context) (int, error) { return 7, nil })
-				if value != 7 || err != nil || store.reads-before != reads {
-					t.Errorf("TakeWithin %v = %d, %v with %d reads of the store, want 7, nil and %d (Ages: %t)", age, value, err, store.reads-before, reads, ages)
+				if value != 7 || err != nil || store.reads.Load()-before != reads {
+					t.Errorf("TakeWithin %v = %d, %v with %d reads of the store, want 7, nil and %d (Ages: %t)", age, value, err, store.reads.Load()-before, reads, ages)
 				}
 			}
 			take(time.Hour, 1)
@@ -68,7 +69,7 @@ func TestTakeWithin(t *testing.T) {
 			c.Get(t.Context(), "a") // begins a probe
 			time.Sleep(time.Second)
 			take(time.Hour, 1)
-			store.takes = time.Second
+			store.takes.Store(int64(time.Second))
 			store.Fail(errors.New("away"))
 			time.Sleep(time.Minute)
 			go c.Take(t.Context(), "a", unused)
