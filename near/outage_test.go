@@ -403,7 +403,7 @@ func (p pair) Del(ctx context.Context, keys ...string) error { return p.of(keys)
 func TestOneServerOfTwo(t *testing.T) {
 	inRig(t, near.Options[string, string]{}, func(t *testing.T, r *rig) {
 		other := newServer()
-		c := r.join(pair{r.server, other}, near.Options[string, string]{Timeout: 500 * time.Millisecond, MaxLag: time.Second})
+		c := r.join(pair{r.server, other}, near.Options[string, string]{RetryDel: -1, Timeout: 500 * time.Millisecond, MaxLag: time.Second})
 		r.store("a1", "1", 0)
 		r.store("a2", "2", 0)
 		other.delay = func() time.Duration { return time.Hour }
