@@ -121,6 +121,9 @@ func TestTuneGrace(t *testing.T) {
 			time.Sleep(time.Minute)
 			synctest.Wait()
 			cache.WantWhole(t, c)
+			if late := c.Stats().Expiry.Lateness.Quantile(1); late > time.Second {
+				t.Errorf("%v late, as if the shorter Grace had always been", late)
+			}
 			for i, end := range []time.Duration{61500 * time.Millisecond, 62 * time.Second} {
 				if len(left) != 2 || left[i] < end || left[i] > end+c.Tick() {
 					t.Errorf("values left after %v, want %d at %v", left, i, end)

@@ -206,7 +206,7 @@ func (c *Cache[K, V]) Set(ctx context.Context, key K, value V) error {
 	}
 	if len(c.neighbors) > 0 {
 		// Not before the Set: two versions that Set a key at once would each keep its own value.
-		err = cmp.Or(err, c.remove(ctx, true, c.beside(nil, key)...))
+		err = cmp.Or(err, c.remove(ctx, c.beside(nil, key)...))
 	}
 	return err
 }
@@ -228,15 +228,17 @@ func (c *Cache[K, V]) Del(ctx context.Context, keys ...K) error {
 	for _, key := range keys {
 		texts = c.beside(append(texts, c.local.key(key)), key)
 	}
-	return c.remove(ctx, true, texts...)
+	return c.remove(ctx, texts...)
 }
 
 // HotKeys returns the most requested keys, as cache.Cache.HotKeys does.
 func (c *Cache[K, V]) HotKeys() []cache.HotKey[K] { return c.local.HotKeys() }
 
-// Close ends the watch of the source and empties the memory. It waits for loads under way;
-// if ctx ends first, it returns the cause of ctx. At last it tries once more to remove the keys whose Del has
-// failed: if some are left, it returns an error that wraps [ErrStore] and says how many. A closed cache can be used, but every Take asks the store. Close does not close the store and the source.
+// Close ends the watch of the source and empties the memory. It waits for loads under way; if ctx ends first, it
+// returns the cause of ctx. At last it tries once more to remove the keys whose Del has failed: if some are left, it
+// returns an error that wraps [ErrStore] and says how many. Close does not close the store and the source.
+//
+// A closed cache can be used. Every Take asks the store, but not for the keys that are left.
 func (c *Cache[K, V]) Close(ctx context.Context) error {
 	if err := c.local.Close(ctx); err != nil {
 		return err

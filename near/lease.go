@@ -81,23 +81,13 @@ func (c *Cache[K, V]) await(ctx context.Context, one *lookup[K, V]) {
 			if !c.local.link.isOpen() || !c.local.told(one.text) {
 				pause = min(pause, poll)
 			}
-			waitForChange(ctx, w, pause)
+			wait(ctx, pause, w.changed)
 			one.err = context.Cause(ctx)
 		}
 		c.local.waiters.remove(one.text, w)
 		if !same || one.err != nil {
 			return
 		}
-	}
-}
-
-func waitForChange(ctx context.Context, one *waiter, pause time.Duration) {
-	timer := time.NewTimer(pause)
-	defer timer.Stop()
-	select {
-	case <-one.changed:
-	case <-timer.C:
-	case <-ctx.Done():
 	}
 }
 

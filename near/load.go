@@ -83,7 +83,7 @@ func (c *Cache[K, V]) decode(ctx context.Context, text string, data []byte) (V, 
 	defer func() {
 		if exited {
 			c.counts.undecodable.Add(1)
-			_ = c.remove(ctx, false, text)
+			_ = c.removeOnce(ctx, []string{text}, nil)
 		}
 	}()
 	value, err := convert(c.values.Decode, data)
@@ -96,7 +96,7 @@ func (c *Cache[K, V]) removeBroken(ctx context.Context, broken []*lookup[K, V]) 
 	if len(broken) == 0 {
 		return nil
 	}
-	err := c.remove(ctx, false, texts(broken)...)
+	err := c.removeOnce(ctx, texts(broken), nil) // the next read will find it again
 	for _, one := range broken {
 		one.err, one.removed = err, true
 	}

@@ -97,6 +97,25 @@ func TestServeOn(t *testing.T) {
 	})
 }
 
+// TestStandInOfAnEarlierCall checks that a caller gets no value that has stood in for an earlier one, whose call still
+// waits for other keys.
+func TestStandInOfAnEarlierCall(t *testing.T) {
+	inRig(t, near.Options[string, string]{ServeOn: 2 * time.Second}, func(t *testing.T, r *rig) {
+		r.store("k", "1", 0)
+		r.want("at first", "1", 1, 0)
+		r.hand.Lost(errServer)
+		r.server.fail = func(string) bool { return true }
+		time.Sleep(1900 * time.Millisecond)
+		go r.TakeMany(t.Context(), []string{"k", "other"}, func(context.Context, []string) (map[string]string, error) {
+			time.Sleep(10 * time.Second)
+			return nil, nil
+		})
+		time.Sleep(time.Second / 2)
+		r.want("with a TakeMany under way", "fetched", 0, 1)
+		time.Sleep(10 * time.Second)
+	})
+}
+
 // TestNotFound checks that a "not found" is kept in the store and in memory, for
 // NotFoundExpire, and ends with a change as a value does.
 func TestNotFound(t *testing.T) {

@@ -100,10 +100,11 @@ func (u *undone) removed(texts []string, now uint64) {
 	u.count.Store(int64(len(u.keys)))
 }
 
-func (u *undone) texts() []string {
+// left returns the keys that are still to be removed, and a number for removed.
+func (u *undone) left() (texts []string, now uint64) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	return slices.Collect(maps.Keys(u.keys))
+	return slices.Collect(maps.Keys(u.keys)), u.now
 }
 
 // giveUp gives up the keys for which a Del was repeated for long enough. now is what left has returned.
@@ -119,17 +120,16 @@ func (u *undone) giveUp(now uint64) {
 	u.count.Store(int64(len(u.keys)))
 }
 
-// left returns the keys that are still to be removed, and a number for removed. Without any, or when closed,
-// the goroutine that repeats must end.
-func (u *undone) left(closed bool) (texts []string, now uint64) {
+// ends reports whether the goroutine that repeats must end: no keys are left, or the cache is closed.
+func (u *undone) ends(closed bool) bool {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	if len(u.keys) == 0 || closed {
-		close(u.repeats)
-		u.repeats = nil
-		return nil, 0
+	if len(u.keys) > 0 && !closed {
+		return false
 	}
-	return slices.Collect(maps.Keys(u.keys)), u.now
+	close(u.repeats)
+	u.repeats = nil
+	return true
 }
 
 // ended returns a channel that is closed when nobody repeats.
@@ -148,37 +148,46 @@ func (u *undone) addTo(o *sources.Operation) {
 	o.Undone, o.Lost = int(u.count.Load()), u.lost.Load()
 }
 
-// remove removes keys from the store. Those that it could not remove are removed later, if again is set. If
+// remove removes keys from the store. Those that it could not remove are removed later.
+func (c *Cache[K, V]) remove(ctx context.Context, texts ...string) error {
+	return c.removeOnce(ctx, texts, func(texts []string) {
+		if c.undone.keep > 0 && c.local.open.Err() == nil && c.undone.add(texts) {
+			go c.repeat()
+		}
+	})
+}
+
+// removeOnce removes keys from the store, and calls failed for those that it could not remove, if it is not nil. If
 // several servers fail, the error is that of one.
-func (c *Cache[K, V]) remove(ctx context.Context, again bool, texts ...string) error {
+func (c *Cache[K, V]) removeOnce(ctx context.Context, texts []string, failed func(texts []string)) error {
 	now := c.undone.at()
 	var mu sync.Mutex
-	var failed error
+	var last error
 	eachServer(&c.servers, texts, func(text string) string { return text }, func(texts []string) {
 		err := c.ask(ctx, texts[0], func(ctx context.Context) error { return c.store.Del(ctx, texts...) })
 		if err == nil {
 			c.undone.removed(texts, now)
 			return
 		}
-		if again && c.undone.keep > 0 && c.local.open.Err() == nil && c.undone.add(texts) {
-			go c.repeat()
+		if failed != nil {
+			failed(texts)
 		}
 		mu.Lock()
 		defer mu.Unlock()
-		failed = err
+		last = err
 	})
-	return failed
+	return last
 }
 
 // repeat repeats the Dels that have failed, with pauses, until there are none or the cache is closed.
 func (c *Cache[K, V]) repeat() {
 	pause := firstRetry
 	for {
-		waitFor(c.local.open, pause)
-		texts, now := c.undone.left(c.local.open.Err() != nil)
-		if texts == nil {
+		wait(c.local.open, pause, nil)
+		if c.undone.ends(c.local.open.Err() != nil) {
 			return
 		}
+		texts, now := c.undone.left()
 		if c.removeAgain(c.local.open, texts, now) {
 			pause = firstRetry
 		} else {
@@ -216,23 +225,13 @@ func (c *Cache[K, V]) removePart(ctx context.Context, part []string, now uint64)
 	return some
 }
 
-// waitFor waits for a time, or until ctx ends.
-func waitFor(ctx context.Context, d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
-	}
-}
-
 // closeUndone tries once more, after which nobody repeats, and returns an error if keys are left.
 func (c *Cache[K, V]) closeUndone(ctx context.Context) error {
 	if c.undone.count.Load() == 0 {
 		return nil
 	}
-	now := c.undone.at()
-	c.removeAgain(ctx, c.undone.texts(), now)
+	texts, now := c.undone.left()
+	c.removeAgain(ctx, texts, now)
 	if n := c.undone.count.Load(); n > 0 {
 		return fmt.Errorf("%w: %d keys could not be removed from it, and may have old values there", ErrStore, n)
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -167,5 +168,47 @@ func TestRemovedBeforeALaterDel(t *testing.T) {
 		time.Sleep(6 * time.Second)
 		undone(t, 0, 0)
 		must(t, one.Close(t.Context()))
+	})
+}
+
+// A picky server removes each key but one, and calls with that take long, whatever their contexts say.
+type picky struct {
+	*server
+	running, takes atomic.Int64
+}
+
+func (p *picky) Del(ctx context.Context, keys ...string) error {
+	p.running.Add(1)
+	defer p.running.Add(-1)
+	if slices.Contains(keys, "k:7") {
+		time.Sleep(time.Duration(p.takes.Load()))
+		return fmt.Errorf("not this key: %w", near.ErrRefused)
+	}
+	return p.server.Del(ctx, keys...)
+}
+
+// TestDelOfARefusedKey checks that a key that the store refuses to remove does not keep it from the removal of others, and
+// that Close waits for the Dels that are repeated.
+func TestDelOfARefusedKey(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &picky{server: newServer()}
+		one, err := near.New[int, int](s, s, near.Options[int, int]{Prefix: "k:", Name: "one"})
+		must(t, err)
+		if err := one.Del(t.Context(), 1, 2, 3, 4, 5, 6, 7, 8, 9); !errors.Is(err, near.ErrRefused) {
+			t.Errorf("Del = %v", err)
+		}
+		time.Sleep(time.Minute)
+		undone(t, 1, 0)
+		s.takes.Store(int64(time.Minute))
+		for s.running.Load() == 0 {
+			time.Sleep(time.Second)
+		}
+		s.takes.Store(0)
+		if err := one.Close(t.Context()); !errors.Is(err, near.ErrStore) {
+			t.Errorf("Close = %v", err)
+		}
+		if n := s.running.Load(); n > 0 {
+			t.Errorf("after Close %d Dels run", n)
+		}
 	})
 }

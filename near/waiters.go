@@ -1,8 +1,10 @@
 package near
 
 import (
+	"context"
 	"sync"
 	"sync/atomic"
+	"time"
 )
 
 // waiters are the callers that wait for a change of a key.
@@ -67,4 +69,15 @@ func (w *waiters) wakeAll() {
 		close(one.changed)
 	}
 	clear(w.byKey)
+}
+
+// wait waits for a time, or until ctx ends or changed is closed.
+func wait(ctx context.Context, d time.Duration, changed <-chan struct{}) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-changed:
+	case <-timer.C:
+	case <-ctx.Done():
+	}
 }

@@ -1,10 +1,12 @@
 package stats_test
 
 import (
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/pinwheel-cache/pinwheel/internal/sources"
 	"github.com/pinwheel-cache/pinwheel/stats"
 )
 
@@ -43,6 +45,31 @@ func TestFindingsDoNotFlap(t *testing.T) {
 		sleep(time.Minute)
 		if all, _ := going(); all || r.Known("users") != 0 {
 			t.Errorf("two minutes after its end it is there: %t, and %d are known", all, r.Known("users"))
+		}
+	})
+}
+
+// TestLevelsDoNotFlap checks that a finding that is critical again and again stays so, and not for long afterwards.
+func TestLevelsDoNotFlap(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var r stats.Registry
+		s, blocked := stats.Snapshot{}, 1
+		s.Callbacks.Oldest = 2 * time.Minute
+		r.Add(sources.Cache[stats.Snapshot]{Name: "users", Snapshot: of(&s), Operation: func() sources.Operation { return sources.Operation{Blocked: blocked} }})
+		h := r.Handler()
+		var levels []string
+		for i := range 150 {
+			if blocked = 0; i < 100 && i/10%2 == 0 {
+				blocked = 1
+			}
+			sleep(time.Second)
+			level := readJSON(t, h).Caches[0]["findings"].([]any)[0].(map[string]any)["level"].(string)
+			if n := len(levels); n == 0 || levels[n-1] != level {
+				levels = append(levels, level)
+			}
+		}
+		if got := strings.Join(levels, " "); got != "critical warning" {
+			t.Errorf("its levels are %s", got)
 		}
 	})
 }

@@ -68,9 +68,28 @@ var incidents = []incident{
 	{"source silent", func(s *service) {
 		c, source := s.near()
 		s.serve(2*time.Hour, c.popular)
-		source.Lost(errors.New("no answer"))
+		source.watcher.Lost(errors.New("no answer"))
 		s.trouble(10*time.Minute, c.popular)
 	}, []reading{above("Near: lag", "users host:1", 60)}},
+	{"source slow", func(s *service) {
+		s.query = "?all=1" // for the board
+		c, source := s.near()
+		s.serve(2*time.Hour, c.popular)
+		source.late.Store(int64(850 * time.Millisecond)) // MaxLag is a second
+		s.trouble(10*time.Minute, c.popular)
+	}, []reading{{panel: "Near: lag", curve: "users least", from: 0.8, to: 1}}},
+	{"source partial", func(s *service) {
+		c, source := s.near()
+		s.serve(2*time.Hour, c.popular)
+		source.partial.Store(true)
+		s.trouble(10*time.Minute, c.popular)
+	}, []reading{above("Near: trouble", "users instances with a partial source", 1)}},
+	{"values undecodable", func(s *service) {
+		c, _ := s.near()
+		s.serve(2*time.Hour, c.popular)
+		c.store.broken.Store(true)
+		s.trouble(10*time.Minute, c.popular)
+	}, []reading{above("Near: trouble", "users values not decodable a second", 0.1)}},
 	{"a Del fails", func(s *service) {
 		c, _ := s.near()
 		s.serve(2*time.Hour, c.popular)
@@ -95,8 +114,8 @@ var incidents = []incident{
 		s.serve(2*time.Hour, c.popular)
 		s.trouble(time.Hour, func() {
 			if next++; next%(20*100) == 0 { // every 100 seconds
-				source.Lost(errors.New("reset"))
-				source.ChangedAll()
+				source.watcher.Lost(errors.New("reset"))
+				source.watcher.ChangedAll()
 			}
 			c.popular()
 		})
@@ -111,7 +130,7 @@ var incidents = []incident{
 		c, source := s.near()
 		s.serve(2*time.Hour, c.popular)
 		s.trouble(10*time.Minute, func() {
-			source.ChangedAll()
+			source.watcher.ChangedAll()
 			c.popular()
 		})
 	}, []reading{above("Near: changes reported, any key", "users everything", 100)}},

@@ -15,7 +15,7 @@ import (
 
 // near returns a near cache with a source that vouches in time until it is set to Lost. Values
 // in memory live for a minute.
-func (s *service) near() (nearUsers, near.Watcher) {
+func (s *service) near() (nearUsers, *source) {
 	u := nearUsers{store: &store{}, zipf: rand.NewZipf(rand.New(rand.NewPCG(1, 2)), 1.1, 1, 2_000)}
 	source := &source{}
 	var err error
@@ -23,7 +23,7 @@ func (s *service) near() (nearUsers, near.Watcher) {
 	s.do(err)
 	s.t.Cleanup(func() { s.do(u.Close(context.Background())) })
 	synctest.Wait() // for Watch
-	return u, source.watcher
+	return u, source
 }
 
 // nearUsers are a near cache over a store.
@@ -39,12 +39,11 @@ func (u nearUsers) popular() {
 	go u.Take(context.Background(), key, func(context.Context) (int, error) { return key, nil })
 }
 
-// A store has a value for each key. On request it fails, or takes other than a millisecond.
+// A store has a value for each key. On request it fails, takes other than a millisecond, or every other value that
+// is read is one of another program.
 type store struct {
-	fail  atomic.Bool
-	takes atomic.Int64
-
-	failDel atomic.Bool
+	fail, failDel, broken atomic.Bool
+	takes, reads          atomic.Int64
 }
 
 var errAway = errors.New("connection refused")
@@ -61,6 +60,9 @@ func (s *store) Get(_ context.Context, keys ...string) ([]near.Item, error) {
 	items := make([]near.Item, len(keys))
 	for i, key := range keys {
 		items[i] = near.Item{State: near.Found, Value: strconv.AppendInt(nil, int64(len(key)), 10)}
+		if s.reads.Add(1)%2 == 0 && s.broken.Load() {
+			items[i].Value = []byte("?")
+		}
 	}
 	return items, s.do()
 }
@@ -73,14 +75,20 @@ func (s *store) Del(context.Context, ...string) error {
 	return s.do()
 }
 
-// A source vouches three times a second while it is not lost.
-type source struct{ watcher near.Watcher }
+// A source vouches ten times a second while it is not lost, on request for what was late.
+type source struct {
+	watcher near.Watcher
+	late    atomic.Int64
+	partial atomic.Bool
+}
+
+func (s *source) Partial() bool { return s.partial.Load() }
 
 func (s *source) Watch(ctx context.Context, w near.Watcher) {
 	s.watcher = w
 	w.ChangedAll()
-	for tick := time.NewTicker(time.Second / 3); ctx.Err() == nil; {
-		w.Current(time.Now())
+	for tick := time.NewTicker(time.Second / 10); ctx.Err() == nil; {
+		w.Current(time.Now().Add(-time.Duration(s.late.Load())))
 		select {
 		case <-tick.C:
 		case <-ctx.Done():

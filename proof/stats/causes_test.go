@@ -186,6 +186,10 @@ func TestCausesAreNamed(t *testing.T) {
 		return func(p *patient) func() { return p.request(load) }
 	}
 	plain := func(*fake) sources.Settings { return sources.Settings{Timeout: 2 * time.Second, MaxLoads: 10} }
+	vouched := func(f *fake) sources.Settings {
+		f.Near = stats.Near{MaxLag: time.Second, Serving: true, Behind: time.Second / 3}
+		return plain(f)
+	}
 	refused := errors.New("refused")
 	inGuide, tried := causesOfTheGuide(t), map[string]bool{}
 	for _, i := range []illness{
@@ -272,10 +276,7 @@ func TestCausesAreNamed(t *testing.T) {
 				p.fake.NotFound++
 			}
 		}, lasts: 5 * time.Minute, cause: "unknown keys", level: "warning", words: "keys are asked for that do not exist, as by bots: ", within: 12 * time.Second, over: 17 * time.Second},
-		{name: "the store evicts", fake: func(f *fake) sources.Settings {
-			f.Near = stats.Near{MaxLag: time.Second, Serving: true}
-			return plain(f)
-		}, healthy: loads(works), ill: func(p *patient) func() {
+		{name: "the store evicts", fake: vouched, healthy: loads(works), ill: func(p *patient) func() {
 			return func() {
 				p.fake.mu.Lock()
 				defer p.fake.mu.Unlock()
@@ -296,6 +297,12 @@ func TestCausesAreNamed(t *testing.T) {
 			cause: "callbacks hang", level: "critical", words: "and 12 callers of the cache wait for them.", within: 10 * time.Second, over: 6 * time.Second},
 		{name: "a Del fails", fake: plain, healthy: loads(works), begin: func(p *patient) { p.fake.Undone = 3 }, ill: loads(works), lasts: time.Minute, end: func(p *patient) { p.fake.Undone = 0 },
 			cause: "Del fails", level: "warning", words: "it is repeated for 3 keys", within: 10 * time.Second, over: 6 * time.Second},
+		{name: "source slow", fake: vouched, healthy: loads(works), begin: func(p *patient) { p.fake.Near.Behind = 850 * time.Millisecond }, ill: loads(works), lasts: time.Minute,
+			end: func(p *patient) { p.fake.Near.Behind = time.Second / 3 }, cause: "source slow", level: "warning", words: "confirms what is 850 ms old, close to MaxLag, 1 s: set it to 2 s", within: time.Second, over: 6 * time.Second},
+		{name: "source partial", fake: vouched, healthy: loads(works), begin: func(p *patient) { p.fake.Near.Partial = true }, ill: loads(works), lasts: time.Minute,
+			end: func(p *patient) { p.fake.Near.Partial = false }, cause: "source partial", level: "advice", words: "reports some changes late or not at all", within: time.Second, over: 6 * time.Second},
+		{name: "values undecodable", fake: vouched, healthy: loads(works), ill: loads(func(f *fake) { works(f); f.Near.Undecodable++ }), lasts: 5 * time.Minute,
+			cause: "values undecodable", level: "warning", words: " values of the store could not be decoded: ", within: 5 * time.Second, over: 16 * time.Second},
 		{name: "one hot key", options: limited, healthy: usual, ill: func(p *patient) func() {
 			return func() {
 				if rand.IntN(10) < 7 {
