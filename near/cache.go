@@ -34,6 +34,7 @@ type Cache[K comparable, V any] struct {
 
 	servers servers
 	undone  undone
+	fleet   fleet
 	counts  counts
 }
 
@@ -70,10 +71,16 @@ func New[K comparable, V any](store Store, source Source, o Options[K, V]) (*Cac
 	local := LocalOptions[K, V]{
 		Cache: o.Cache, Prefix: schemaPrefix(o.Prefix, o.Schema), Keys: o.Keys, MaxLag: o.MaxLag, Logger: o.Logger, Amend: c.counts.addTo,
 	}
+	of := owner{serveOn: o.ServeOn, operate: c.undone.addTo}
+	if c.fleet.init(store, o.Prefix, cmp.Or(o.MaxLag, defaultMaxLag)); c.fleet.store != nil {
+		of.questions, of.asked, of.relist = c.fleet.questions, c.asked, c.relist
+	}
 	var err error
-	if c.local, err = newLocal(source, local, o.ServeOn, c.undone.addTo); err != nil {
+	if c.local, err = newLocal(source, local, of); err != nil {
 		return nil, err
 	}
+	c.joinFleet() // before anything is kept
+	go c.local.watch(source)
 	return c, nil
 }
 
@@ -224,11 +231,7 @@ func (c *Cache[K, V]) Del(ctx context.Context, keys ...K) error {
 		return nil
 	}
 	defer c.local.Forget(keys...)
-	texts := make([]string, 0, len(keys)*(1+len(c.neighbors)))
-	for _, key := range keys {
-		texts = c.beside(append(texts, c.local.key(key)), key)
-	}
-	return c.remove(ctx, texts...)
+	return c.remove(ctx, c.textsOf(keys)...)
 }
 
 // HotKeys returns the most requested keys, as cache.Cache.HotKeys does.
@@ -249,6 +252,9 @@ func (c *Cache[K, V]) Close(ctx context.Context) error {
 		return context.Cause(ctx)
 	}
 	if err := c.servers.wait(ctx); err != nil {
+		return err
+	}
+	if err := c.leaveFleet(ctx); err != nil {
 		return err
 	}
 	return c.closeUndone(ctx)

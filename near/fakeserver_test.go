@@ -27,8 +27,9 @@ type server struct {
 	streams []*stream
 	tokens  int
 	calls   map[string]int // by command
-	down    bool           // nobody can connect
-	full    bool           // it refuses to store anything
+	lists   map[string]*members
+	down    bool // nobody can connect
+	full    bool // it refuses to store anything
 }
 
 type record struct {
@@ -36,7 +37,9 @@ type record struct {
 	end time.Time // zero: never
 }
 
-func newServer() *server { return &server{items: map[string]record{}, calls: map[string]int{}} }
+func newServer() *server {
+	return &server{items: map[string]record{}, calls: map[string]int{}, lists: map[string]*members{}}
+}
 
 var errServer = errors.New("the connection is broken")
 
@@ -173,6 +176,57 @@ func (s *server) Release(ctx context.Context, key, token string) error {
 	})
 }
 
+// members are those of a list, each with its end.
+type members struct {
+	began time.Time
+	ends  map[string]time.Time
+}
+
+func (s *server) Enroll(ctx context.Context, list, member string, life time.Duration) error {
+	return s.do(ctx, "enroll", func() {
+		l := s.lists[list]
+		if l == nil {
+			l = &members{time.Now(), map[string]time.Time{}}
+			s.lists[list] = l
+		}
+		l.ends[member] = time.Now().Add(life)
+	})
+}
+
+func (s *server) Withdraw(ctx context.Context, list, member string) error {
+	return s.do(ctx, "withdraw", func() {
+		if l := s.lists[list]; l != nil {
+			delete(l.ends, member)
+		}
+	})
+}
+
+func (s *server) Members(ctx context.Context, list string) (all []string, age time.Duration, err error) {
+	err = s.do(ctx, "members", func() {
+		if l := s.lists[list]; l != nil {
+			age = time.Since(l.began)
+			for member, end := range l.ends {
+				if time.Now().Before(end) {
+					all = append(all, member)
+				}
+			}
+		}
+	})
+	return all, age, err
+}
+
+func (s *server) DelPrefix(ctx context.Context, prefix string) (removed int, err error) {
+	err = s.do(ctx, "del", func() {
+		for key := range s.items {
+			if strings.HasPrefix(key, prefix) {
+				s.drop(key)
+				removed++
+			}
+		}
+	})
+	return removed, err
+}
+
 // called returns how often a command has had an effect.
 func (s *server) called(op string) int {
 	s.mu.Lock()
@@ -239,6 +293,7 @@ func (s *server) flush() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	clear(s.items)
+	clear(s.lists)
 	s.send(message{all: true})
 }
 

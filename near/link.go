@@ -24,6 +24,7 @@ type link struct {
 
 	mu      sync.Mutex // guards what follows, and changes of until
 	open    bool       // between ChangedAll and Lost
+	since   int64      // the last ChangedAll
 	vouched bool       // memory is of the first kind; until is always if not
 	asOf    int64      // all changes before it have been told; never before the first Current
 	behind  int64      // how long before it was told asOf was
@@ -91,7 +92,7 @@ func (l *link) opened() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	was := l.open
-	l.open = true
+	l.open, l.since = true, l.now()
 	return !was
 }
 
@@ -109,6 +110,16 @@ func (l *link) isOpen() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.open
+}
+
+// openFor returns for how long all changes are told, without another ChangedAll; 0 if memory is not confirmed.
+func (l *link) openFor() time.Duration {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.open || !l.vouched || l.now() > l.end() {
+		return 0
+	}
+	return time.Duration(l.now() - l.since)
 }
 
 // current is called when every change before asOf has been told.

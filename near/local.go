@@ -21,10 +21,10 @@ import (
 // A value that it returns was current at some moment of the call or of the MaxLag before it,
 // if every load reads the store after it was called, and lets only what it read be kept.
 type Local[K comparable, V any] struct {
-	link    link
-	cache   *cache.Cache[K, V]
-	spare   *cache.Cache[K, V] // what memory had, and can stand in; nil without serveOn
-	serveOn time.Duration
+	link  link
+	cache *cache.Cache[K, V]
+	spare *cache.Cache[K, V] // what memory had, and can stand in; nil without serveOn
+	owner
 	prefix  string
 	text    Text[K]
 	covers  func(key string) bool
@@ -42,6 +42,15 @@ type Local[K comparable, V any] struct {
 	counts  localCounts
 
 	failures *failures
+}
+
+// An owner is what the Cache that has a Local adds to it.
+type owner struct {
+	serveOn   time.Duration            // its option
+	operate   func(*sources.Operation) // tells operators more; may be nil
+	questions string                   // the beginning of the keys of which asked is told; empty: of none
+	asked     func(text string)
+	relist    func() // after each ChangedAll; may be nil
 }
 
 // LocalOptions says what a [Local] does. The zero LocalOptions are those of a cache without
@@ -81,15 +90,20 @@ var _ cache.Loading[string, any] = (*Local[string, any])(nil)
 // NewLocal returns an empty Local that watches source until Close. An error wraps
 // cache.ErrArgument and says everything that is wrong with the options.
 func NewLocal[K comparable, V any](source Source, o LocalOptions[K, V]) (*Local[K, V], error) {
-	return newLocal(source, o, 0, nil)
+	l, err := newLocal(source, o, owner{})
+	if err != nil {
+		return nil, err
+	}
+	go l.watch(source)
+	return l, nil
 }
 
-// newLocal is NewLocal for a Cache, with its ServeOn, and what it tells operators.
-func newLocal[K comparable, V any](source Source, o LocalOptions[K, V], serveOn time.Duration, operate func(*sources.Operation)) (*Local[K, V], error) {
+// newLocal is NewLocal without the watch, which must follow.
+func newLocal[K comparable, V any](source Source, o LocalOptions[K, V], of owner) (*Local[K, V], error) {
 	if err := o.check(source); err != nil {
 		return nil, err
 	}
-	l := &Local[K, V]{prefix: o.Prefix, text: o.Keys, serveOn: serveOn, stopped: make(chan struct{})}
+	l := &Local[K, V]{prefix: o.Prefix, text: o.Keys, owner: of, stopped: make(chan struct{})}
 	if l.text.String == nil {
 		l.text = textOf[K]()
 	}
@@ -117,15 +131,14 @@ func newLocal[K comparable, V any](source Source, o LocalOptions[K, V], serveOn 
 		}
 	}, func(of *sources.Operation) {
 		of.StoreReads = l.counts.storeReads.Histogram()
-		if operate != nil {
-			operate(of)
+		if l.operate != nil {
+			l.operate(of)
 		}
 	}, l.failures.last)
-	if serveOn > 0 {
+	if l.serveOn > 0 {
 		l.spare = cache.Must(cache.Options[K, V]{}) // without Weigh and ExpireBy: forgetAll stores under link.mu
 	}
 	l.open, l.stop = context.WithCancel(context.Background())
-	go l.watch(source)
 	return l, nil
 }
 
@@ -353,6 +366,9 @@ func (w watcher[K, V]) MaxLag() time.Duration { return w.link.maxLag }
 
 func (w watcher[K, V]) Changed(keys ...string) {
 	for _, text := range keys {
+		if w.questions != "" && strings.HasPrefix(text, w.questions) {
+			w.asked(text)
+		}
 		rest, ours := strings.CutPrefix(text, w.prefix)
 		if !ours {
 			continue
@@ -396,6 +412,9 @@ func (w watcher[K, V]) ChangedAll() {
 	w.clear()
 	opened := w.link.opened()
 	w.waiters.wakeAll()
+	if w.relist != nil {
+		w.relist()
+	}
 	if opened {
 		w.failures.takeBack(&w.failures.sourceLost, "near: the source reports changes again")
 	}

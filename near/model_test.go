@@ -34,6 +34,7 @@ type version struct {
 	absent bool
 	told   time.Time // when the write returned without an error; zero before
 	tried  time.Time // when a Del by an instance returned with an error
+	gone   time.Time // when a Revoke, DelPrefix or Clear returned without one
 	by     *instance // who wrote; nil for others
 }
 
@@ -313,12 +314,22 @@ func (f *fleet) write(ctx context.Context, one *instance, key int) {
 	h.versions = append(h.versions, version{absent: absent, by: one})
 	f.db.mu.Unlock()
 	var err error
-	var tried time.Time
-	switch {
+	var tried, gone time.Time
+	switch n := f.below(8); {
 	case one == nil:
 		err = f.server.Del(ctx, textsOf(key)...)
-	case !absent && f.below(4) == 0:
+	case !absent && n < 2:
 		err = one.Set(ctx, key, number)
+	case n < 4:
+		switch n {
+		case 2:
+			err = one.Revoke(ctx, key)
+		default:
+			_, err = one.DelPrefix(ctx, strconv.Itoa(key))
+		}
+		if err == nil {
+			gone = time.Now()
+		}
 	default:
 		if err = one.Del(ctx, key); err != nil {
 			tried = time.Now()
@@ -326,6 +337,7 @@ func (f *fleet) write(ctx context.Context, one *instance, key int) {
 	}
 	f.db.mu.Lock()
 	defer f.db.mu.Unlock()
+	h.versions[number].gone = gone
 	if h.versions[number].tried = tried; err == nil {
 		h.versions[number].told = time.Now()
 	}
@@ -373,6 +385,9 @@ func (f *fleet) stale(one *instance, after []version, began time.Time, window ti
 	for _, v := range after {
 		if v.by == one && !v.tried.IsZero() && v.tried.Before(began) && !f.setup.ServeOn {
 			return fmt.Sprintf("its own Del failed %v before", began.Sub(v.tried))
+		}
+		if !v.gone.IsZero() && v.gone.Before(began) && !f.setup.ServeOn {
+			return fmt.Sprintf("another was revoked %v before", began.Sub(v.gone))
 		}
 		if v.told.IsZero() {
 			continue

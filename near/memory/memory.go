@@ -25,12 +25,14 @@ type Store struct {
 	joined  sync.Cond // a watcher has come
 	records map[string]*record
 	seats   []*seat
+	lists   map[string]*list
 	leases  int   // so many were taken
 	failure error // of Fail, or nil
 }
 
 var (
 	_ near.Leaser = (*Store)(nil)
+	_ near.Fleet  = (*Store)(nil)
 	_ near.Source = (*Store)(nil)
 )
 
@@ -43,7 +45,7 @@ type record struct {
 
 // New returns an empty store.
 func New() *Store {
-	s := &Store{records: map[string]*record{}}
+	s := &Store{records: map[string]*record{}, lists: map[string]*list{}}
 	s.joined.L = &s.mu
 	return s
 }

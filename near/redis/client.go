@@ -27,7 +27,8 @@ type clients struct {
 type client struct {
 	rueidis.Client
 	conns   conns
-	cluster *cluster // nil if it is none
+	masters []string
+	cluster *cluster // nil if they are none
 	users   int      // calls under way; guarded by clients.mu
 	retired bool     // another one is in its place
 }
@@ -80,7 +81,7 @@ func (c *conns) close() {
 
 // connect makes the client for a topology, which all later calls use.
 func (c *clients) connect(t topology, dialed dialedFunc) error {
-	o, next := c.options.Client, &client{cluster: t.cluster}
+	o, next := c.options.Client, &client{masters: t.masters, cluster: t.cluster}
 	dial := dialIdentified(c.options, t.cluster != nil, dialed)
 	o.DialCtxFn, o.DialFn = func(ctx context.Context, addr string, d *net.Dialer, t *tls.Config) (net.Conn, error) {
 		conn, err := dial(ctx, addr, d, t)

@@ -108,7 +108,7 @@ func TestCodeOfTheUserRunsWithoutALock(t *testing.T) {
 
 // Catches: a script that was changed without its name.
 func TestNamesOfScripts(t *testing.T) {
-	for _, s := range []script{leaseScript, fillScript, releaseScript, setScript, delScript} {
+	for _, s := range []script{leaseScript, fillScript, releaseScript, setScript, delScript, enrollScript, membersScript, withdrawScript} {
 		if sum := sha1.Sum([]byte(s.text)); s.sha != hex.EncodeToString(sum[:]) {
 			t.Errorf("the SHA-1 of this script is %x, not %s:%s", sum, s.sha, s.text)
 		}

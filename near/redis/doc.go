@@ -28,12 +28,14 @@
 // # What Redis has
 //
 // A value is stored under its key byte by byte, so that other programs can read and write
-// it. A "not found" and a lease are values that begin with the byte 0 and "near".
+// it. A "not found" and a lease are values that begin with the byte 0 and "near". The keys
+// near:list:... have the instances of a service, each for ten minutes, and their answers to
+// Revoke, DelPrefix and Clear of near.Cache; questions are keys of the cache that begin with ~~.
 //
 // By ACL the user of a server or a cluster needs the following, and +select for another
 // SelectDB than 0:
 //
-//	ACL SETUSER app on >password ~user:* +get +pttl +set +del +eval +evalsha +info +ping +client|tracking +cluster|info +cluster|nodes +cluster|slots +cluster|shards +asking
+//	ACL SETUSER app on >password ~user:* ~near:list:* +get +pttl +set +del +unlink +scan +eval +evalsha +hset +hdel +hgetall +expire +time +info +ping +client|tracking +cluster|info +cluster|nodes +cluster|slots +cluster|shards +asking
 //
 // With an Options.Channel "changes" it needs, beside these:
 //

@@ -102,7 +102,7 @@ func push(in *inbox, messages []rueidis.RedisMessage) {
 			in.changedAll() // unexpected: not a key
 			return
 		}
-		if !strings.HasPrefix(key, beatKeys) { // of an instance that does not track
+		if !isOurs(key) {
 			keys = append(keys, key)
 		}
 	}

@@ -114,7 +114,7 @@ func (e *ear) listen() {
 		case "message":
 			now.events = append(now.events, event)
 		case "pmessage":
-			if event != "keymiss" && !strings.HasPrefix(key, beatKeys) {
+			if event != "keymiss" && !isOurs(key) {
 				e.in.changed(key)
 			}
 		}

@@ -15,6 +15,7 @@ var (
 	_ near.PartialSource = (*Redis)(nil)
 	_ near.Coverer       = (*Redis)(nil)
 	_ near.Leaser        = (*Redis)(nil)
+	_ near.Fleet         = (*Redis)(nil)
 	_ near.Sharded       = (*Redis)(nil)
 )
 

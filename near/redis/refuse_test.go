@@ -236,7 +236,14 @@ func useAll(t *testing.T, r *redis.Redis, w *recorder) {
 		t.Errorf("%t, %v", ok, err)
 	}
 	check(t, r.Release(ctx, "user:3", items[1].Token))
-	check(t, r.Del(ctx, "user:2"))
+	check(t, r.Enroll(ctx, "user:", "me", time.Hour))
+	if members, _, err := r.Members(ctx, "user:"); len(members) != 1 || err != nil {
+		t.Errorf("members %q, %v", members, err)
+	}
+	check(t, r.Withdraw(ctx, "user:", "me"))
+	if removed, err := r.DelPrefix(ctx, "user:"); removed != 1 || err != nil {
+		t.Errorf("removed %d, %v", removed, err)
+	}
 }
 
 // askElsewhere reads a key that is on its way from one master to another.

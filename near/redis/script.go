@@ -59,10 +59,10 @@ return 1
 `, "081d900079d7051a5413bb9bde7e4e6dbf86a197"}
 	delScript = script{publishText + `
 local channel = ARGV[1]
-redis.call('DEL', KEYS[1])
+local removed = redis.call('DEL', KEYS[1])
 publish(channel, KEYS[1])
-return 1
-`, "fd0e4c1c70409162c6226d9d4bea555fcec2aa28"}
+return removed
+`, "6d460600cb9931833d9c56becad10d402878f1ae"}
 )
 
 // run runs a script once for each key, in one round trip to each server, or two if a server

@@ -43,6 +43,26 @@ func TestServerFaults(t *testing.T) {
 	}
 }
 
+// TestRemovedFromTheFleet removes keys from the whole fleet while the server has faults.
+//
+// Catches: an instance that returns what had been removed before the call.
+func TestRemovedFromTheFleet(t *testing.T) {
+	for _, c := range serverFaults {
+		eachMode(t, c.name, []string{"CLIENT KILL"}, func(t *testing.T, args []string) {
+			s := server(t, slices.Concat(c.args, args)...)
+			f := newFleet(t, redis.Options{}, s.Addr)
+			f.runWith(t, f.remove, func() {
+				time.Sleep(9 * time.Second) // until the list of the instances is old enough
+				for range 2 * *rounds {
+					c.fault(t, s)
+					time.Sleep(c.pause)
+				}
+			})
+			f.verdict(t)
+		})
+	}
+}
+
 // eachMode runs a test in parallel, with the arguments of a server that tracks, and of one that
 // refuses to and sends keyspace notifications. The latter is for some names unless there are more rounds.
 func eachMode(t *testing.T, name string, some []string, test func(t *testing.T, args []string)) {

@@ -48,6 +48,7 @@ type database struct {
 	mu    sync.Mutex
 	rows  [keys]int
 	acked [keys][]version // in order: a key has one writer
+	gone  [keys]version   // the last that has replaced others in the whole fleet
 	reads int
 }
 
@@ -70,6 +71,20 @@ func (d *database) acknowledge(key, number int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.acked[key] = append(d.acked[key], version{number, time.Now()})
+}
+
+// removed records that nobody can have older versions of a row than its present one. A key has one writer.
+func (d *database) removed(key int) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.gone[key] = version{d.rows[key], time.Now()}
+}
+
+// wasRemoved reports whether a version had been removed from the whole fleet before a moment.
+func (d *database) wasRemoved(key, number int, at time.Time) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return number < d.gone[key].number && d.gone[key].acked.Before(at)
 }
 
 // staleness returns how long before a moment a version was replaced: 0 if it was current.
@@ -106,6 +121,8 @@ type fleet struct {
 	excused int           // reads beyond maxLag while timers were late
 	worst   time.Duration // of the reads not excused
 	written int
+	removed int // from the whole fleet
+	revived int // reads of what had been
 }
 
 // connect makes an instance. wrap may change the events of its source.
@@ -201,15 +218,18 @@ func (f *fleet) read(ctx context.Context, leave time.Duration, c instance, key i
 	defer cancel()
 	began := time.Now()
 	got, err := c.Take(ctx, key, func(context.Context) (row, error) { return f.db.read(key), nil })
-	stale := time.Duration(0)
+	stale, revived := time.Duration(0), false
 	if err == nil {
-		stale = f.db.staleness(key, got.Version, began)
+		stale, revived = f.db.staleness(key, got.Version, began), f.db.wasRemoved(key, got.Version, began)
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.reads++
 	if err != nil {
 		f.errors++
+	}
+	if revived && !f.lateness.excuses(began, maxLag) {
+		f.revived++
 	}
 	switch {
 	case stale > maxLag && f.lateness.excuses(began, stale):
@@ -238,6 +258,26 @@ func (f *fleet) write(ctx context.Context, instance, key int, del func(context.C
 
 func (f *fleet) del(ctx context.Context, instance, key int) error {
 	return f.caches[instance].Del(ctx, key)
+}
+
+// remove is del, or removes the key from the whole fleet.
+func (f *fleet) remove(ctx context.Context, instance, key int) (err error) {
+	c := f.caches[instance].(*near.Cache[int, row])
+	switch rand.N(4) {
+	case 0:
+		return f.del(ctx, instance, key)
+	case 1:
+		_, err = c.DelPrefix(ctx, strconv.Itoa(key)) // and others
+	default:
+		err = c.Revoke(ctx, key)
+	}
+	if err == nil {
+		f.db.removed(key)
+		f.mu.Lock()
+		f.removed++
+		f.mu.Unlock()
+	}
+	return err
 }
 
 // foreignDel returns a del by a program without near caches, over a connection of its own. It
@@ -282,6 +322,9 @@ func (f *fleet) verdict(t testing.TB) {
 	if f.stale > 0 {
 		t.Errorf("%d reads were stale beyond %v, the worst by %v", f.stale, maxLag, f.worst)
 	}
+	if f.revived > 0 {
+		t.Errorf("%d reads were of what had been removed from the whole fleet", f.revived)
+	}
 	if !f.enough {
 		t.Errorf("only %d reads, %d of them from memory, and %d writes", f.reads, f.hits(), f.written)
 	}
@@ -323,8 +366,8 @@ func (f *fleet) String() string {
 	for _, c := range f.caches {
 		lost += c.Stats().Near.Reconnects
 	}
-	return fmt.Sprintf("%d reads (%d local, %d failed), %d of the database, %d writes, connections lost %d times, worst staleness %v",
-		f.reads, f.hits(), f.errors, f.db.reads, f.written, lost, f.worst.Round(10*time.Microsecond))
+	return fmt.Sprintf("%d reads (%d local, %d failed), %d of the database, %d writes (%d from the whole fleet), connections lost %d times, worst staleness %v",
+		f.reads, f.hits(), f.errors, f.db.reads, f.written, f.removed, lost, f.worst.Round(10*time.Microsecond))
 }
 
 var (

@@ -22,7 +22,7 @@ func soak(t *testing.T, args []string) {
 	l := newLink(t, s.Addr)
 	f := newFleet(t, redis.Options{}, l.addr)
 	happened, gone := map[string]int{}, 0
-	f.runWith(t, either(f.del, f.foreignDel(t, s)), func() {
+	f.runWith(t, either(f.remove, f.foreignDel(t, s)), func() {
 		directions := [][]int{{toRedis}, {fromRedis}, bothWays}
 		for end, told := time.Now().Add(*soakFor), time.Now(); time.Now().Before(end); time.Sleep(rand.N(4 * maxLag)) {
 			if n := rand.N(len(serverFaults) + len(networkFaults)); n < len(serverFaults) {
