@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -18,6 +19,7 @@ import (
 type squad struct {
 	t        *testing.T
 	server   *server
+	failing  atomic.Pointer[string] // a command; nil: none
 	all      [3]*instance
 	database int
 }
@@ -29,6 +31,10 @@ func inSquad(t *testing.T, test func(s *squad)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		s := &squad{t: t, server: newServer(), database: 1}
+		s.server.fail = func(op string) bool {
+			failing := s.failing.Load()
+			return failing != nil && *failing == op
+		}
 		s.server.delay = func() time.Duration { return 20 * time.Millisecond }
 		for i := range s.all {
 			s.all[i] = s.join(near.Options[int, int]{MaxLag: lags[i]})
@@ -142,10 +148,10 @@ func TestRevokeFails(t *testing.T) {
 			"DelPrefix": func(ctx context.Context) error { _, err := s.all[0].DelPrefix(ctx, "7"); return err },
 		} {
 			for _, failing := range []string{"del", "members"} {
-				s.server.fail = nil
+				s.failing.Store(nil)
 				time.Sleep(20 * time.Second) // until a Del is repeated
 				s.fill(7)
-				s.server.fail = func(op string) bool { return op == failing }
+				s.failing.Store(&failing)
 				if err := remove(s.t.Context()); !errors.Is(err, near.ErrStore) {
 					s.t.Errorf("%s, %s: %v", what, failing, err)
 				}
@@ -155,7 +161,7 @@ func TestRevokeFails(t *testing.T) {
 				s.database++
 				taken(t, s.all[0], 7, &s.database, s.database)
 			}
-			s.server.fail = nil
+			s.failing.Store(nil)
 			time.Sleep(20 * time.Second)
 			s.server.cut(true)
 			ctx, cancel := context.WithTimeout(s.t.Context(), time.Second) // fake time

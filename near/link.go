@@ -92,7 +92,8 @@ func (l *link) opened() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	was := l.open
-	l.open, l.since = true, l.now()
+	l.open = true
+	l.since = l.now()
 	return !was
 }
 

@@ -12,6 +12,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -47,15 +48,21 @@ type fleet struct {
 type network struct {
 	*http.ServeMux
 	listener pipes
+
+	mu     sync.Mutex
+	closed bool // the listener
 }
 
 func newNetwork(t *testing.T) *network {
-	n := &network{http.NewServeMux(), make(pipes, 100)}
+	n := &network{ServeMux: http.NewServeMux(), listener: make(pipes, 100)}
 	server := &http.Server{Handler: n}
 	served := make(chan struct{})
 	go func() { defer close(served); _ = server.Serve(n.listener) }()
 	t.Cleanup(func() {
+		n.mu.Lock()
+		n.closed = true
 		close(n.listener)
+		n.mu.Unlock()
 		must(t, server.Close())
 		<-served
 	})
@@ -65,6 +72,11 @@ func newNetwork(t *testing.T) *network {
 func (n *network) dial(_ context.Context, _, address string) (net.Conn, error) {
 	if strings.HasPrefix(address, "gone:") {
 		return nil, &net.OpError{Op: "dial", Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.closed { // the transport dials also for a request that has ended
+		return nil, net.ErrClosed
 	}
 	client, server := net.Pipe()
 	n.listener <- server

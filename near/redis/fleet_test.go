@@ -70,7 +70,7 @@ func TestDelPrefix(t *testing.T) {
 		check(t, r.Enroll(t.Context(), "user:", "me", time.Hour))
 		removed, err := r.DelPrefix(t.Context(), "user:[a]")
 		if removed != many+2 || err != nil {
-			t.Errorf("removed %d, %v", removed, err)
+			t.Fatalf("removed %d, %v", removed, err)
 		}
 		if filled, err := r.Fill(t.Context(), "user:[a]leased", items[0].Token, found("old")); filled || err != nil {
 			t.Errorf("the lease holds: %t, %v", filled, err)
