@@ -12,15 +12,23 @@ import (
 
 // BenchmarkHit compares a hit in memory with one of the same cache without a source.
 func BenchmarkHit(b *testing.B) {
-	b.Run("pointer", func(b *testing.B) { benchmarkHit(b, new(int)) })
-	b.Run("struct", func(b *testing.B) { benchmarkHit(b, struct{ Name, Mail, City, Team string }{}) })
+	b.Run("pointer", func(b *testing.B) { benchmarkHit(b, new(int), near.Options[int, *int]{MaxLag: time.Hour}) })
+	b.Run("struct", func(b *testing.B) {
+		benchmarkHit(b, four{}, near.Options[int, four]{MaxLag: time.Hour})
+	})
+	b.Run("CheckClock", func(b *testing.B) {
+		benchmarkHit(b, new(int), near.Options[int, *int]{MaxLag: 10 * time.Second, CheckClock: true}) // confirmed once: it must not take as long
+	})
 }
 
-func benchmarkHit[V any](b *testing.B, value V) {
+type four struct{ Name, Mail, City, Team string }
+
+func benchmarkHit[V any](b *testing.B, value V, o near.Options[int, V]) {
 	const n = 1024
 	plain := cache.Must(cache.Options[int, V]{Limit: 2 * n})
 	h := &hand{began: make(chan struct{})}
-	c, err := near.New(newServer(), h, near.Options[int, V]{Limit: 2 * n, MaxLag: time.Hour})
+	o.Limit = 2 * n
+	c, err := near.New(newServer(), h, o)
 	must(b, err)
 	defer c.Close(b.Context())
 	<-h.began

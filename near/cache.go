@@ -69,7 +69,7 @@ func New[K comparable, V any](store Store, source Source, o Options[K, V]) (*Cac
 	}
 	c.setLoader(&o.Cache)
 	local := LocalOptions[K, V]{
-		Cache: o.Cache, Prefix: schemaPrefix(o.Prefix, o.Schema), Keys: o.Keys, MaxLag: o.MaxLag, Logger: o.Logger, Amend: c.counts.addTo,
+		Cache: o.Cache, Prefix: schemaPrefix(o.Prefix, o.Schema), Keys: o.Keys, MaxLag: o.MaxLag, CheckClock: o.CheckClock, Logger: o.Logger, Amend: c.counts.addTo,
 	}
 	of := owner{serveOn: o.ServeOn, operate: c.undone.addTo}
 	if c.fleet.init(store, o.Prefix, cmp.Or(o.MaxLag, defaultMaxLag)); c.fleet.store != nil {

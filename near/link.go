@@ -16,11 +16,13 @@ import (
 //
 // Reading the clock takes longer than a hit. So while the last Current is recent, until has the
 // value always, and hits do not read the clock. When three quarters of MaxLag have passed without
-// another Current, a timer, which may be late by a quarter of MaxLag, sets until to the exact time.
+// another Current, a timer, which may be late by a quarter of MaxLag, sets until to the exact time. With exact, until
+// never has the value always, and there is no timer.
 type link struct {
 	start  time.Time
 	maxLag time.Duration
-	until  atomic.Int64 // always, or the last time at which to serve what is in memory
+	exact  bool         // the option CheckClock
+	until  atomic.Int64 // always, or the last time at which to serve what is in memory; never, if exact and that is of the second kind
 
 	mu      sync.Mutex // guards what follows, and changes of until
 	open    bool       // between ChangedAll and Lost
@@ -37,9 +39,9 @@ const (
 	never  = math.MinInt64
 )
 
-func (l *link) init(maxLag time.Duration) {
-	l.start, l.maxLag, l.asOf = time.Now(), maxLag, never
-	l.until.Store(always)
+func (l *link) init(maxLag time.Duration, exact bool) {
+	l.start, l.maxLag, l.exact, l.asOf = time.Now(), maxLag, exact, never
+	l.until.Store(l.unbounded())
 	l.timer = time.AfterFunc(maxLag, l.doubt)
 	l.timer.Stop()
 }
@@ -48,6 +50,14 @@ func (l *link) now() int64 { return int64(time.Since(l.start)) }
 
 // end returns the last time at which to serve what is in memory. mu must be held.
 func (l *link) end() int64 { return plus(l.asOf, int64(l.maxLag)) }
+
+// unbounded is until for memory of the second kind.
+func (l *link) unbounded() int64 {
+	if l.exact {
+		return never
+	}
+	return always
+}
 
 // certain reports whether memory may be served. If not, lapse must be called before a get.
 func (l *link) certain() bool { return l.until.Load() == always }
@@ -67,7 +77,7 @@ func (l *link) lapse(forget func(asOf int64)) {
 	if l.vouched && l.now() > l.end() {
 		forget(l.asOf)
 		l.vouched = false
-		l.until.Store(always)
+		l.until.Store(l.unbounded())
 	}
 }
 
@@ -143,7 +153,7 @@ func (l *link) trust() {
 		return
 	}
 	left := plus(plus(l.asOf, int64(l.maxLag)/4*3), -l.now())
-	if left <= 0 {
+	if left <= 0 || l.exact {
 		l.until.Store(l.end())
 		return
 	}

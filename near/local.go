@@ -6,6 +6,7 @@ import (
 	"errors"
 	"log/slog"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -36,6 +37,7 @@ type Local[K comparable, V any] struct {
 	unsure  latest // until when there may be values in memory of whose changes nobody tells, or a value stood in
 	stoodIn latest // when a value stood in
 	waiters waiters
+	shared  sync.Map        // with CheckClock, until when loads may be joined that unshareLater was called for: of *share[K]
 	open    context.Context // until Close
 	stop    context.CancelFunc
 	stopped chan struct{} // closed when Watch has returned
@@ -81,6 +83,12 @@ type LocalOptions[K comparable, V any] struct {
 	// ago. 0 means a second. Less than 10 ms is refused.
 	MaxLag time.Duration
 
+	// CheckClock has each hit read the clock, so it takes three times as long. Then a process that was stopped, as by SIGSTOP, a
+	// debugger or a machine that was frozen, serves nothing older than MaxLag to calls that begin when it is awake
+	// again. Without it, it may until its timers run, for some milliseconds. A machine that was suspended stops
+	// the clock too. MaxLag must be at most ten seconds then.
+	CheckClock bool
+
 	// Logger gets what is rare, such as that the source lost its connection; nil means slog.Default().
 	Logger *slog.Logger
 }
@@ -119,7 +127,7 @@ func newLocal[K comparable, V any](source Source, o LocalOptions[K, V], of owner
 	l.unsure.Store(never)
 	l.stoodIn.Store(never)
 	l.prepare(&o.Cache)
-	l.link.init(cmp.Or(o.MaxLag, defaultMaxLag))
+	l.link.init(cmp.Or(o.MaxLag, defaultMaxLag), o.CheckClock)
 	var err error
 	if l.cache, err = cache.New(o.Cache); err != nil {
 		return nil, err
@@ -180,6 +188,9 @@ func (l *Local[K, V]) Get(key K) (value V, ok bool) {
 func (l *Local[K, V]) settle() {
 	if !l.link.certain() {
 		l.link.lapse(l.forgetAll)
+		if l.link.exact {
+			l.unshareDue()
+		}
 	}
 }
 
@@ -311,7 +322,31 @@ func (l *Local[K, V]) keepsBriefly() { l.unsure.note(plus(l.link.now(), int64(l.
 // that it returns is called before: no source tells of the changes of its key.
 func (l *Local[K, V]) unshareLater(key K) (stop func()) {
 	timer := time.AfterFunc(l.link.maxLag, func() { l.cache.Del(key) })
-	return func() { timer.Stop() }
+	if !l.link.exact {
+		return func() { timer.Stop() }
+	}
+	one := &share[K]{key, plus(l.link.now(), int64(l.link.maxLag))}
+	l.shared.Store(one, nil)
+	return func() {
+		timer.Stop()
+		l.shared.Delete(one)
+	}
+}
+
+// A share is a load that callers may join until some time.
+type share[K comparable] struct {
+	key K
+	end int64
+}
+
+// unshareDue does what the timers of unshareLater would have done if the process had not been stopped.
+func (l *Local[K, V]) unshareDue() {
+	l.shared.Range(func(one, _ any) bool {
+		if s := one.(*share[K]); l.link.now() >= s.end && l.shared.CompareAndDelete(one, nil) {
+			l.cache.Del(s.key)
+		}
+		return true
+	})
 }
 
 // StoreFailed notes, for the statistics, why a load could not ask the store.
@@ -326,6 +361,12 @@ func (l *Local[K, V]) Forget(keys ...K) {
 			l.spare.Del(key)
 		}
 	}
+}
+
+// ForgetPrefix is [Local.Forget] of all keys whose text begins with prefix; all if it is empty. It looks at all
+// entries. Call it after the store has removed the keys.
+func (l *Local[K, V]) ForgetPrefix(prefix string) {
+	watcher[K, V]{l}.ChangedIf(func(key string) bool { return strings.HasPrefix(key, l.prefix+prefix) })
 }
 
 // key returns the key in the store.

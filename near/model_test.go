@@ -68,7 +68,7 @@ type setup struct {
 	Schemas                   bool // instances of two versions
 	Loader                    bool // given once
 	Renew                     bool // with RefreshAfter
-	Ages                      bool
+	Ages, Checks              bool
 	MaxLag, Lease, Expire     int // in ms
 	Local                     int // LocalExpire, in ms
 	Limit                     int
@@ -88,6 +88,7 @@ func drawSetup(t *rapid.T) setup {
 		Loader:   rapid.Bool().Draw(t, "loader"),
 		Renew:    rapid.Bool().Draw(t, "renew"),
 		Ages:     rapid.Bool().Draw(t, "ages"),
+		Checks:   rapid.Bool().Draw(t, "checks"),
 		MaxLag:   rapid.SampledFrom([]int{100, 300}).Draw(t, "max lag"),
 		Lease:    rapid.SampledFrom([]int{100, 1000}).Draw(t, "lease"),
 		Expire:   rapid.SampledFrom([]int{0, 500}).Draw(t, "expire"),
@@ -156,7 +157,7 @@ func runFleet(t *testing.T, s setup) *fleet {
 				return f.fetchMany(keys)
 			}
 		}
-		o.Cache.Ages = s.Ages
+		o.Cache.Ages, o.CheckClock = s.Ages, s.Checks
 		if s.Renew {
 			o.Cache.RefreshAfter = 60 * time.Millisecond
 		}

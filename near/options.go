@@ -99,6 +99,10 @@ type Options[K comparable, V any] struct {
 	// ago. 0 means a second. Less than 10 ms is refused.
 	MaxLag time.Duration
 
+	// CheckClock is as in [LocalOptions]: a process that was stopped serves nothing old when it wakes, and a hit takes
+	// three times as long.
+	CheckClock bool
+
 	// Away is what a Take does if the store cannot be asked: Bypass, the zero value, or Fail.
 	Away Away
 
@@ -170,7 +174,10 @@ const (
 	Fail               // return an error that wraps ErrStore, and spare the database
 )
 
-const defaultLease = 3 * time.Second
+const (
+	defaultLease = 3 * time.Second
+	longestExact = 10 * time.Second // by when the cache in memory compares the end of a TTL with the clock
+)
 
 // An argumentError says which argument was wrong and what to write instead.
 type argumentError string
@@ -290,6 +297,9 @@ func (o *LocalOptions[K, V]) check(source Source) error {
 		wrong.add("the source is nil: want one, such as that of near/redis")
 	}
 	wrong.time("MaxLag", o.MaxLag, 10*time.Millisecond, "a second")
+	if o.CheckClock && o.MaxLag > longestExact {
+		wrong.add("MaxLag is %v with CheckClock: want at most %v", o.MaxLag, longestExact)
+	}
 	if c, ok := source.(Coverer); ok && (o.Prefix != "" || o.Keys.String == nil && reflect.TypeFor[K]().Kind() != reflect.String) && !c.Covers(o.Prefix) {
 		wrong.add("Prefix, with the Schema if there is one, is %q, and the source does not tell of keys with it: want one that begins with a prefix of the source", o.Prefix)
 	}

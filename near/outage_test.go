@@ -116,6 +116,49 @@ func TestStandInOfAnEarlierCall(t *testing.T) {
 	})
 }
 
+// TestCheckClock checks that an instance that was stopped serves nothing old, and lets nobody join a load that began too
+// long ago, before its timers run.
+func TestCheckClock(t *testing.T) {
+	for _, checks := range []bool{true, false} {
+		inRig(t, near.Options[string, string]{CheckClock: checks}, func(t *testing.T, r *rig) {
+			r.store("k", "1", 0)
+			r.want("at first", "1", 1, 0)
+			r.want("from memory", "1", 0, 0)
+			r.Sleep(time.Second + 1)
+			if checks {
+				r.want("after a stop", "1", 1, 0)
+			} else {
+				r.want("after a stop", "1", 0, 0)
+			}
+			time.Sleep(2 * time.Second) // nothing is confirmed any more
+			r.server.mu.Lock()
+			r.server.drop("k")
+			r.server.mu.Unlock()
+			r.hand.Changed("k")
+			r.server.fail = func(string) bool { return true }
+			slept := make(chan struct{})
+			go r.Take(t.Context(), "k", func(context.Context) (string, error) {
+				<-slept
+				time.Sleep(time.Second / 2)
+				return "old", nil
+			})
+			synctest.Wait()
+			r.Sleep(time.Second)
+			close(slept)
+			if checks {
+				r.want("during a load", "fetched", 0, 1)
+			} else {
+				r.want("during a load", "old", 0, 0)
+			}
+			time.Sleep(time.Second)
+		})
+	}
+	_, err := near.New[string, string](newServer(), &hand{}, near.Options[string, string]{CheckClock: true, MaxLag: 11 * time.Second})
+	if !errors.Is(err, cache.ErrArgument) {
+		t.Errorf("a long MaxLag: %v", err)
+	}
+}
+
 // TestNotFound checks that a "not found" is kept in the store and in memory, for
 // NotFoundExpire, and ends with a change as a value does.
 func TestNotFound(t *testing.T) {

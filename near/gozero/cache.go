@@ -1,6 +1,7 @@
 package gozero
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -26,6 +27,7 @@ type Cache struct {
 	stat     *cache.Stat
 	notFound error
 	expire   time.Duration
+	maxLag   time.Duration
 	counts   counts
 }
 
@@ -68,7 +70,7 @@ func newCache(c Conf, nodes cache.CacheConf, notFound error, opts []cache.Option
 	if err != nil {
 		return nil, err
 	}
-	made := &Cache{ring: ring, notFound: notFound, expire: c.Expire}
+	made := &Cache{ring: ring, notFound: notFound, expire: c.Expire, maxLag: cmp.Or(c.MaxLag, time.Second)}
 	if made.local, err = newLocal(c, ring, made.counts.addTo); err != nil {
 		ring.close()
 		return nil, err

@@ -17,6 +17,28 @@ func (c *Cache) DelCtx(ctx context.Context, keys ...string) error {
 	return c.inner.DelCtx(ctx, keys...)
 }
 
+// DelPrefix removes all keys that begin with prefix from all nodes, by SCAN and UNLINK, and then waits for MaxLag. When it
+// has returned without an error, no instance whose MaxLag is not longer serves from memory what was there before. What
+// a query under way has found go-zero's cache may store later, as after Del.
+//
+// It returns how many keys were removed, also with an error, which says which node could not be asked: call it again. If
+// ctx ends while it waits, it returns the cause of ctx, and the keys are removed.
+func (c *Cache) DelPrefix(ctx context.Context, prefix string) (removed int, err error) {
+	removed, err = c.ring.delPrefix(ctx, prefix)
+	c.local.ForgetPrefix(prefix)
+	if err != nil {
+		return removed, err
+	}
+	lag := time.NewTimer(c.maxLag + max(c.maxLag/50, 50*time.Millisecond)) // clocks of others may be slower
+	defer lag.Stop()
+	select {
+	case <-lag.C:
+		return removed, nil
+	case <-ctx.Done():
+		return removed, context.Cause(ctx)
+	}
+}
+
 // Get is [Cache.GetCtx] without a context.
 func (c *Cache) Get(key string, v any) error { return c.GetCtx(context.Background(), key, v) }
 

@@ -2,6 +2,7 @@ package gozero
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"sync"
@@ -88,6 +89,22 @@ func (r *ring) Watch(ctx context.Context, w near.Watcher) {
 		all.Go(func() { n.client.Watch(ctx, member{m, i}) })
 	}
 	all.Wait()
+}
+
+// delPrefix removes keys from all nodes at once.
+func (r *ring) delPrefix(ctx context.Context, prefix string) (removed int, err error) {
+	var all sync.WaitGroup
+	var sum atomic.Int64
+	errs := make([]error, len(r.nodes))
+	for i, n := range r.nodes {
+		all.Go(func() {
+			var one int
+			one, errs[i] = n.client.DelPrefix(ctx, prefix)
+			sum.Add(int64(one))
+		})
+	}
+	all.Wait()
+	return int(sum.Load()), errors.Join(errs...)
 }
 
 func (r *ring) close() {

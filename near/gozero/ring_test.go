@@ -2,6 +2,7 @@ package gozero_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -97,5 +98,40 @@ func TestCluster(t *testing.T) {
 			check(t, c.Take(&got, key, nil))
 			return got == 2
 		})
+	}
+}
+
+// TestDelPrefix checks that all keys with a prefix leave all servers and the memory of all instances, and others stay.
+func TestDelPrefix(t *testing.T) {
+	one, other := server(t), server(t)
+	ring := nodes(one.Addr, other.Addr)
+	c, theirs := newNear(t, gozero.Conf{}, ring), newNear(t, gozero.Conf{}, ring)
+	const keys = 30
+	value := 1
+	take := func(c *gozero.Cache, key string) (got int) {
+		check(t, c.Take(&got, key, func(v any) error { *v.(*int) = value; return nil }))
+		return got
+	}
+	for i := range keys {
+		for _, key := range []string{fmt.Sprint("cache:user:", i), fmt.Sprint("cache:order:", i)} {
+			take(theirs, key)
+			take(theirs, key) // from memory, mostly
+		}
+	}
+	value = 2
+	if removed, err := c.DelPrefix(t.Context(), "cache:user:"); removed != keys || err != nil {
+		t.Errorf("removed %d, %v, want %d", removed, err, keys)
+	}
+	for i := range keys {
+		if got := take(theirs, fmt.Sprint("cache:user:", i)); got != 2 {
+			t.Errorf("user %d is %d", i, got)
+		}
+		if got := take(theirs, fmt.Sprint("cache:order:", i)); got != 1 {
+			t.Errorf("order %d is %d", i, got)
+		}
+	}
+	other.Kill()
+	if _, err := c.DelPrefix(t.Context(), "cache:"); err == nil || !strings.Contains(err.Error(), other.Addr) || strings.Contains(err.Error(), one.Addr) {
+		t.Errorf("without %s: %v", other.Addr, err)
 	}
 }
