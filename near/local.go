@@ -83,8 +83,8 @@ type LocalOptions[K comparable, V any] struct {
 	// ago. 0 means a second. Less than 10 ms is refused.
 	MaxLag time.Duration
 
-	// CheckClock has each hit read the clock, so it takes three times as long. Then a process that was stopped, as by SIGSTOP, a
-	// debugger or a machine that was frozen, serves nothing older than MaxLag to calls that begin when it is awake
+	// CheckClock has each hit read the clock, so it takes three times as long. Then a process that was stopped, as by SIGSTOP or a
+	// debugger, serves nothing older than MaxLag to calls that begin when it is awake
 	// again. Without it, it may until its timers run, for some milliseconds. A machine that was suspended stops
 	// the clock too. MaxLag must be at most ten seconds then.
 	CheckClock bool
@@ -342,8 +342,9 @@ type share[K comparable] struct {
 // unshareDue does what the timers of unshareLater would have done if the process had not been stopped.
 func (l *Local[K, V]) unshareDue() {
 	l.shared.Range(func(one, _ any) bool {
-		if s := one.(*share[K]); l.link.now() >= s.end && l.shared.CompareAndDelete(one, nil) {
-			l.cache.Del(s.key)
+		if s := one.(*share[K]); l.link.now() >= s.end {
+			l.cache.Del(s.key) // before others find no share, and join
+			l.shared.Delete(one)
 		}
 		return true
 	})

@@ -17,7 +17,8 @@ func (c *Cache) DelCtx(ctx context.Context, keys ...string) error {
 	return c.inner.DelCtx(ctx, keys...)
 }
 
-// DelPrefix removes all keys that begin with prefix from all nodes, by SCAN and UNLINK, and then waits for MaxLag. When it
+// DelPrefix removes all keys that begin with prefix from all nodes, by SCAN and UNLINK, whoever has stored them, and then
+// waits for MaxLag. An empty prefix removes everything. When it
 // has returned without an error, no instance whose MaxLag is not longer serves from memory what was there before. What
 // a query under way has found go-zero's cache may store later, as after Del.
 //
