@@ -57,3 +57,45 @@ func TestLoadIsTold(t *testing.T) {
 		}
 	})
 }
+
+// TestForgetPrefix checks that all keys with a prefix, and no others, leave memory, and that a load of one that is under
+// way is not kept.
+func TestForgetPrefix(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		source := new(hand)
+		local, err := near.NewLocal(source, near.LocalOptions[string, int]{Prefix: "k:"})
+		must(t, err)
+		defer local.Close(context.Background())
+		synctest.Wait()
+		source.ChangedAll()
+		source.vouch()
+		take := func(key string, want int, takes time.Duration) {
+			t.Helper()
+			value, err := local.Take(t.Context(), key, func(context.Context, *cache.Load[int]) (int, error) {
+				time.Sleep(takes)
+				return want, nil
+			})
+			if value != want || err != nil {
+				t.Errorf("%s is %d, %v, want %d", key, value, err, want)
+			}
+		}
+		take("a:1", 1, 0)
+		take("b:1", 1, 0)
+		go take("a:2", 1, time.Millisecond)
+		synctest.Wait()
+		local.ForgetPrefix("a:")
+		time.Sleep(2 * time.Millisecond)
+		for _, key := range []string{"a:1", "a:2"} {
+			if value, ok := local.Get(key); ok {
+				t.Errorf("%s is still %d", key, value)
+			}
+		}
+		if _, ok := local.Get("b:1"); !ok {
+			t.Error("another key is gone")
+		}
+		local.ForgetPrefix("")
+		if _, ok := local.Get("b:1"); ok {
+			t.Error("the empty prefix leaves a key")
+		}
+	})
+}

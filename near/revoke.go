@@ -31,9 +31,8 @@ func (c *Cache[K, V]) Revoke(ctx context.Context, keys ...K) error {
 		return nil
 	}
 	texts := c.textsOf(keys)
-	err := c.remove(ctx, texts...)
-	c.local.Forget(keys...)
-	if err != nil {
+	if err := c.remove(ctx, texts...); err != nil {
+		c.local.Forget(keys...)
 		return err
 	}
 	return c.tellAll(ctx, question{Keys: bytesOf(texts)})

@@ -17,13 +17,13 @@ func (c *Cache) DelCtx(ctx context.Context, keys ...string) error {
 	return c.inner.DelCtx(ctx, keys...)
 }
 
-// DelPrefix removes all keys that begin with prefix from all nodes, by SCAN and UNLINK, whoever has stored them, and then
-// waits for MaxLag. An empty prefix removes everything. When it
-// has returned without an error, no instance whose MaxLag is not longer serves from memory what was there before. What
-// a query under way has found go-zero's cache may store later, as after Del.
+// DelPrefix removes all keys that begin with prefix from all nodes, whoever has stored them, and then waits for MaxLag.
+// An empty prefix removes everything. When it has returned without an error, no instance whose MaxLag is not longer
+// serves from memory what was there before. What a query under way has found go-zero's cache may store later, as after
+// Del. The user of Redis needs the rights for SCAN and UNLINK.
 //
-// It returns how many keys were removed, also with an error, which says which node could not be asked: call it again. If
-// ctx ends while it waits, it returns the cause of ctx, and the keys are removed.
+// It returns how many keys were removed, also with an error, which says which node could not be asked: call it again.
+// If ctx ends while it waits, it returns the cause of ctx, and the keys are removed.
 func (c *Cache) DelPrefix(ctx context.Context, prefix string) (removed int, err error) {
 	removed, err = c.ring.delPrefix(ctx, prefix)
 	c.local.ForgetPrefix(prefix)
