@@ -40,7 +40,8 @@ type Cache[K comparable, V any] struct {
 
 var _ cache.Loading[string, any] = (*Cache[string, any])(nil)
 
-// New returns an empty cache that watches source until Close. An error wraps
+// New returns an empty cache that watches source until Close. If the store is a [Fleet] it puts the instance on its
+// list first, for which it waits for a second at most. An error wraps
 // cache.ErrArgument and says everything that is wrong with the options. One client may be
 // the store and source of several caches, if none of their Prefixes begins with another.
 func New[K comparable, V any](store Store, source Source, o Options[K, V]) (*Cache[K, V], error) {

@@ -2,6 +2,7 @@ package near_test
 
 import (
 	"context"
+	"crypto/rand"
 	"fmt"
 	"time"
 
@@ -103,6 +104,39 @@ func ExampleCache_TakeWithin() {
 	// Output:
 	// 7 <nil>
 	// 7 <nil>
+}
+
+// A group that changes often: the keys of its values have its generation in them, which is a value of another cache. To
+// remove the group is to revoke one key, however many values it has; what was loaded before is never asked for again.
+func ExampleCache_Revoke_group() {
+	ctx := context.Background()
+	store := memory.New() // in a program that is near/redis
+	generations, err := near.New(store, store, near.Options[string, string]{Prefix: "generations:"})
+	if err != nil {
+		panic(err)
+	}
+	defer generations.Close(ctx)
+	prices, err := near.New(store, store, near.Options[string, int]{Prefix: "prices:", Expire: time.Hour})
+	if err != nil {
+		panic(err)
+	}
+	defer prices.Close(ctx)
+	inDatabase := 7
+	price := func(shop, article string) (int, error) {
+		generation, err := generations.Take(ctx, shop, func(context.Context) (string, error) { return rand.Text(), nil })
+		if err != nil {
+			return 0, err
+		}
+		return prices.Take(ctx, shop+":"+generation+":"+article, func(context.Context) (int, error) { return inDatabase, nil })
+	}
+	fmt.Println(price("north", "tea"))
+	inDatabase = 8
+	fmt.Println(generations.Revoke(ctx, "north"))
+	fmt.Println(price("north", "tea"))
+	// Output:
+	// 7 <nil>
+	// <nil>
+	// 8 <nil>
 }
 
 // A store that is not one of bytes, behind a cache that a source keeps true.

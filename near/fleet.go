@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"os"
 	"slices"
 	"strconv"
@@ -30,7 +31,7 @@ type Fleet interface {
 	Withdraw(ctx context.Context, list, member string) error
 
 	// Members returns who is on a list, and for how long somebody always was: a list that the store loses is another
-	// one when somebody is enrolled again.
+	// one when somebody is enrolled again. That is [Lossless] if the store loses none. It is 0 if nobody is on it.
 	Members(ctx context.Context, list string) (members []string, age time.Duration, err error)
 
 	// DelPrefix removes all keys that begin with prefix, which may be empty, and ends the leases on them. It returns how
@@ -39,14 +40,17 @@ type Fleet interface {
 	DelPrefix(ctx context.Context, prefix string) (removed int, err error)
 }
 
+// Lossless is the age of all lists of a store that never loses one.
+const Lossless = time.Duration(math.MaxInt64)
+
 const (
 	enrolledFor = 10 * time.Minute
 	enrollEvery = 5 * time.Second
 	enrollAgain = 100 * time.Millisecond      // after a failure; then pauses double
 	enrollSoon  = enrollEvery + 2*time.Second // by when an instance of a list that was lost is on the new one
 
-	answeredFor  = time.Minute
-	answersTake  = time.Second // at most, each call
+	answeredFor  = 10 * time.Second // an asker looks every longestPause
+	answersTake  = time.Second      // at most, each call
 	firstLook    = 500 * time.Microsecond
 	longestPause = 20 * time.Millisecond
 	maxAnswering = 256 // questions at once; others are not answered
@@ -61,6 +65,7 @@ type fleet struct {
 	store     Fleet // nil: the store is none
 	list      string
 	questions string // the beginning of their keys
+	own       string // that of those of this instance
 	self      string // this instance
 	holds     time.Duration
 	again     chan struct{} // not empty when the list may be lost
@@ -78,10 +83,12 @@ func (f *fleet) init(store Store, prefix string, maxLag time.Duration) {
 		return
 	}
 	host, _ := os.Hostname() // for people
+	token, questions := rand.Text(), prefix+schemaMark+schemaMark
 	*f = fleet{
-		store: of, list: prefix, questions: prefix + schemaMark + schemaMark, holds: maxLag,
-		self:  strconv.FormatInt(int64(maxLag), 10) + " " + host + " " + rand.Text(),
-		again: make(chan struct{}, 1), ended: make(chan struct{}), answering: make(chan struct{}, maxAnswering), leaving: make(chan struct{}, 1),
+		store: of, list: prefix, questions: questions, own: questions + token, holds: maxLag,
+		self:  strconv.FormatInt(int64(maxLag), 10) + " " + host + " " + token,
+		again: make(chan struct{}, 1), ended: make(chan struct{}),
+		answering: make(chan struct{}, maxAnswering), leaving: make(chan struct{}, 1),
 	}
 }
 
@@ -98,8 +105,8 @@ func holdsOf(member string) time.Duration {
 // certainly returns the time after which that of another machine, whose clock is slower, is over.
 func certainly(d time.Duration) time.Duration { return d + max(d/50, 50*time.Millisecond) }
 
-// joinFleet enrolls the instance, as long as that takes a second at most, before the cache is used. If that fails it
-// is tried again in the background.
+// joinFleet enrolls the instance before the cache is used, which takes answersTake at most. If that fails it is tried
+// again in the background.
 func (c *Cache[K, V]) joinFleet() {
 	if c.fleet.store == nil {
 		return
@@ -108,8 +115,9 @@ func (c *Cache[K, V]) joinFleet() {
 	go c.stayEnrolled(err)
 }
 
+// enroll is not ended by Close: what the store does later would come after Withdraw.
 func (c *Cache[K, V]) enroll() error {
-	return c.askFleet(c.local.open, func(ctx context.Context) error {
+	return c.askFleet(context.Background(), func(ctx context.Context) error {
 		return c.fleet.store.Enroll(ctx, c.fleet.list, c.fleet.self, enrolledFor)
 	})
 }
@@ -140,12 +148,14 @@ func (c *Cache[K, V]) stayEnrolled(err error) {
 		default:
 			pause = min(2*pause, time.Second)
 		}
-		wait(c.local.open, pause, c.fleet.again)
+		wait(c.local.open, enrollAgain, nil) // a source may say again and again that all may have changed
+		wait(c.local.open, pause-enrollAgain, c.fleet.again)
 		if c.local.open.Err() != nil {
 			return
 		}
 		if err = c.enroll(); err != nil && c.local.open.Err() == nil {
-			f.warn(&f.unlisted, "near: others may not know of this instance: then their Revoke, DelPrefix and Clear do not wait for it", err)
+			f.warn(&f.unlisted, "near: others may not know of this instance: "+
+				"then their Revoke, DelPrefix and Clear do not wait for it", err)
 		}
 	}
 }
@@ -182,12 +192,17 @@ func (c *Cache[K, V]) leaveFleet(ctx context.Context) error {
 			return context.Cause(ctx)
 		}
 	}
-	_ = c.askFleet(ctx, func(ctx context.Context) error { return c.fleet.store.Withdraw(ctx, c.fleet.list, c.fleet.self) }) // its time ends by itself
+	_ = c.askFleet(ctx, func(ctx context.Context) error { // its time ends by itself
+		return c.fleet.store.Withdraw(ctx, c.fleet.list, c.fleet.self)
+	})
 	return nil
 }
 
 // asked is called when the question with a key was put, or has ended.
 func (c *Cache[K, V]) asked(text string) {
+	if strings.HasPrefix(text, c.fleet.own) {
+		return
+	}
 	select {
 	case c.fleet.answering <- struct{}{}:
 		go func() {
@@ -219,7 +234,7 @@ func (c *Cache[K, V]) answerTo(text string) {
 func (c *Cache[K, V]) forget(q question) {
 	w := watcher[K, V]{c.local}
 	for _, text := range q.Keys {
-		w.Changed(string(text))
+		w.changed(string(text))
 	}
 	if len(q.Prefixes) > 0 {
 		w.ChangedIf(func(key string) bool {
@@ -233,15 +248,9 @@ func (c *Cache[K, V]) forget(q question) {
 func (c *Cache[K, V]) tellAll(ctx context.Context, q question) error {
 	removed := time.Now()
 	c.forget(q)
-	var members []string
-	var age time.Duration
-	if err := c.askFleet(ctx, func(ctx context.Context) (err error) { // after the removal: who enrolls later reads later
-		members, age, err = c.fleet.store.Members(ctx, c.fleet.list)
+	members, age, err := c.members(ctx) // after the removal: who enrolls later reads later
+	if err != nil {
 		return err
-	}); ctx.Err() != nil {
-		return c.waitFor(ctx, 0)
-	} else if err != nil {
-		return fmt.Errorf("near: removed, but who else has it is not known: %w", err)
 	}
 	silent, listed := map[string]time.Duration{}, false
 	for _, member := range members {
@@ -252,18 +261,19 @@ func (c *Cache[K, V]) tellAll(ctx context.Context, q question) error {
 		}
 	}
 	most := certainly(max(c.fleet.holds, longest(silent)))
-	// The list may lack somebody who was on one that is lost, or nobody hears of questions.
-	if !listed || age < most+enrollSoon || c.local.link.openFor() < most || !c.local.covers(c.fleet.questions) {
+	// The list may lack somebody who was on one that is lost, or that another server has.
+	if !listed || age < Lossless && (age < most+enrollSoon || c.local.link.openFor() < most) {
 		return c.waitFor(ctx, time.Until(removed.Add(most)))
 	}
-	text := c.fleet.questions + rand.Text()
+	text := c.fleet.own + rand.Text()
 	if len(silent) > 0 && !c.put(ctx, text, q, 2*most) {
 		return c.waitFor(ctx, time.Until(removed.Add(most)))
 	}
 	for pause := firstLook; len(silent) > 0; pause = min(2*pause, longestPause) {
 		left := time.Until(removed.Add(certainly(longest(silent))))
 		if left <= 0 {
-			c.local.failures.warn(&c.local.failures.unanswered, "near: an instance did not answer, so it was waited until it can serve nothing that was removed",
+			c.local.failures.warn(&c.local.failures.unanswered,
+				"near: an instance did not answer, so it was waited until it can serve nothing that was removed",
 				fmt.Errorf("no answer of %q", slices.Collect(maps.Keys(silent))))
 			return nil
 		}
@@ -282,6 +292,29 @@ func (c *Cache[K, V]) tellAll(ctx context.Context, q question) error {
 	}
 	_ = c.askFleet(ctx, func(ctx context.Context) error { return c.store.Del(ctx, text) }) // or it ends by itself
 	return nil
+}
+
+// members returns who is on the list of instances, and its age. If all of it may have been lost a moment ago, it waits
+// until those that are there are on it again: one of them may have the longest MaxLag.
+func (c *Cache[K, V]) members(ctx context.Context) (members []string, age time.Duration, err error) {
+	read := func() time.Duration {
+		var now time.Duration
+		err = c.askFleet(ctx, func(ctx context.Context) (err error) {
+			members, now, err = c.fleet.store.Members(ctx, c.fleet.list)
+			return err
+		})
+		return now
+	}
+	if age = read(); err == nil && age < enrollSoon {
+		if err := c.waitFor(ctx, enrollSoon-age); err != nil {
+			return nil, 0, err
+		}
+		read()
+	}
+	if err != nil && ctx.Err() == nil {
+		return nil, 0, fmt.Errorf("near: removed, but who else has it is not known: %w", err)
+	}
+	return members, age, c.waitFor(ctx, 0)
 }
 
 // longest returns the longest time for which one of the members may serve what was removed.

@@ -92,6 +92,12 @@ func TestRevoke(t *testing.T) {
 	for what, remove := range removals {
 		inSquad(t, func(s *squad) {
 			s.fill(7)
+			before := s.server.called("get")
+			must(s.t, s.all[0].Revoke(s.t.Context(), 8))
+			time.Sleep(time.Second)
+			if n := s.server.called("get") - before; n != 4 {
+				s.t.Errorf("two instances read a question and its end %d times, want 4", n)
+			}
 			s.gone(what, 7, 0, quick, remove)
 
 			began := make(chan int) // a load under way
@@ -114,9 +120,7 @@ func TestRevoke(t *testing.T) {
 			s.server.set(&s.server.full, false)
 			s.gone(what+" of a value that is not stored", 7, 0, quick, remove)
 
-			s.server.mu.Lock()
-			s.server.streams[2].silent = true
-			s.server.mu.Unlock()
+			s.silence(2)
 			s.gone(what+" with a silent instance", 7, lags[2], lags[2]+time.Second, remove)
 			must(s.t, s.all[2].Close(s.t.Context()))
 			s.fill(7)
@@ -125,7 +129,7 @@ func TestRevoke(t *testing.T) {
 			s.server.flush() // so the list of instances is another one
 			time.Sleep(time.Second)
 			s.fill(7)
-			s.gone(what+" with a new list", 7, lags[1], lags[1]+time.Second, remove)
+			s.gone(what+" with a new list", 7, 4*time.Second, 9*time.Second, remove)
 			time.Sleep(20 * time.Second)
 			s.fill(7)
 			s.gone(what+" with an older list", 7, 0, quick, remove)
@@ -134,6 +138,110 @@ func TestRevoke(t *testing.T) {
 			s.fill(7)
 			s.gone(what+" after a reconnection", 7, lags[1], lags[1]+time.Second, remove)
 		})
+	}
+}
+
+// TestRevokeOfTheUnlisted checks that a removal waits for instances that are not on the list any more, or never were, as
+// long as those may serve what they have.
+func TestRevokeOfTheUnlisted(t *testing.T) {
+	for what, remove := range removals {
+		inSquad(t, func(s *squad) {
+			s.fill(7)
+			s.silence(2) // it does not hear that its list is lost
+			s.server.flush()
+			time.Sleep(time.Second)
+			s.gone(what+" when the list was lost", 7, lags[2], lags[2]+8*time.Second, remove)
+		})
+		inSquad(t, func(s *squad) {
+			s.replace(near.Options[int, int]{MaxLag: lags[2]}, 0, 2).Store(true) // their user may not enroll
+			s.server.flush()
+			time.Sleep(20 * time.Second)
+			s.fill(7)
+			s.silence(2)
+			s.gone(what+" of two that nobody knows", 7, lags[2], lags[2]+time.Second, remove)
+		})
+		inSquad(t, func(s *squad) {
+			s.replace(near.Options[int, int]{MaxLag: time.Minute}, 0)
+			cut := s.replace(near.Options[int, int]{MaxLag: time.Minute}, 2)
+			time.Sleep(2 * time.Minute)
+			s.fill(7)
+			s.silence(2)
+			cut.Store(true)
+			s.server.mu.Lock()
+			clear(s.server.lists) // evicted
+			s.server.mu.Unlock()
+			time.Sleep(8 * time.Second) // all others are listed again
+			s.gone(what+" of one that was listed before", 7, 50*time.Second, 70*time.Second, remove)
+		})
+	}
+}
+
+// replace has other instances, until the flag is set that it returns: then they cannot enroll.
+func (s *squad) replace(o near.Options[int, int], which ...int) (unlisted *atomic.Bool) {
+	unlisted, o.Prefix = new(atomic.Bool), "k:"
+	for _, i := range which {
+		must(s.t, s.all[i].Close(s.t.Context()))
+		c, err := near.New[int, int](lister{s.server, unlisted}, s.server, o)
+		must(s.t, err)
+		s.all[i] = c
+	}
+	return unlisted
+}
+
+// silence keeps from an instance what the source tells; instances are counted by when they came.
+func (s *squad) silence(stream int) {
+	s.server.mu.Lock()
+	defer s.server.mu.Unlock()
+	s.server.streams[stream].silent = true
+}
+
+// A lister is a server that may refuse to enroll.
+type lister struct {
+	*server
+	refuses *atomic.Bool
+}
+
+func (l lister) Enroll(ctx context.Context, list, member string, life time.Duration) error {
+	if l.refuses.Load() {
+		return near.ErrRefused
+	}
+	return l.server.Enroll(ctx, list, member, life)
+}
+
+// TestEnrollBeforeWithdraw checks that Close does not leave a member on the list whose Enroll is under way.
+func TestEnrollBeforeWithdraw(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := slowList{newServer(), make(chan bool)}
+		go func() { <-s.begins }() // when it is made
+		c, err := near.New[int, int](s, s.server, near.Options[int, int]{Prefix: "k:"})
+		must(t, err)
+		<-s.begins
+		must(t, c.Close(t.Context()))
+		time.Sleep(time.Minute)
+		if all, _, err := s.Members(t.Context(), "k:"); len(all) > 0 || err != nil {
+			t.Errorf("%q are left, %v", all, err)
+		}
+	})
+}
+
+// slowList is a server that enrolls half a second later, also if nobody waits for that any more.
+type slowList struct {
+	*server
+	begins chan bool
+}
+
+func (s slowList) Enroll(ctx context.Context, list, member string, life time.Duration) error {
+	s.begins <- true
+	done := make(chan error, 1)
+	go func() {
+		time.Sleep(time.Second / 2)
+		done <- s.server.Enroll(context.WithoutCancel(ctx), list, member, life)
+	}()
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
 	}
 }
 

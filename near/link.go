@@ -69,7 +69,7 @@ func (l *link) certain() bool { return l.until.Load() == always }
 // wait: after a miss they would look into memory again. And so must a Current: it would let loads
 // be kept as long as the source tells of changes, though nobody asks for that afterwards.
 func (l *link) lapse(forget func(asOf int64)) {
-	if l.now() <= l.until.Load() {
+	if until := l.until.Load(); until == never || l.now() <= until {
 		return
 	}
 	l.mu.Lock()

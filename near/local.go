@@ -6,7 +6,6 @@ import (
 	"errors"
 	"log/slog"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -37,7 +36,7 @@ type Local[K comparable, V any] struct {
 	unsure  latest // until when there may be values in memory of whose changes nobody tells, or a value stood in
 	stoodIn latest // when a value stood in
 	waiters waiters
-	shared  sync.Map        // with CheckClock, until when loads may be joined that unshareLater was called for: of *share[K]
+	shares  shares[K]       // with CheckClock: loads that unshareLater was called for
 	open    context.Context // until Close
 	stop    context.CancelFunc
 	stopped chan struct{} // closed when Watch has returned
@@ -83,10 +82,10 @@ type LocalOptions[K comparable, V any] struct {
 	// ago. 0 means a second. Less than 10 ms is refused.
 	MaxLag time.Duration
 
-	// CheckClock has each hit read the clock, so it takes three times as long. Then a process that was stopped, as by SIGSTOP or a
-	// debugger, serves nothing older than MaxLag to calls that begin when it is awake
-	// again. Without it, it may until its timers run, for some milliseconds. A machine that was suspended stops
-	// the clock too. MaxLag must be at most ten seconds then.
+	// CheckClock has each hit read the clock, so it takes three times as long. Then a process that was stopped, as
+	// by SIGSTOP or a debugger, serves nothing older than MaxLag to calls that begin when it is awake again.
+	// Without it, it may until its timers run, for some milliseconds. A machine that was suspended stops the clock
+	// too. MaxLag must be at most ten seconds then.
 	CheckClock bool
 
 	// Logger gets what is rare, such as that the source lost its connection; nil means slog.Default().
@@ -188,8 +187,8 @@ func (l *Local[K, V]) Get(key K) (value V, ok bool) {
 func (l *Local[K, V]) settle() {
 	if !l.link.certain() {
 		l.link.lapse(l.forgetAll)
-		if l.link.exact {
-			l.unshareDue()
+		if l.link.exact { // what the timers of unshareLater would have done if the process had not been stopped
+			l.shares.endDue(l.link.now, l.cache.Del)
 		}
 	}
 }
@@ -325,29 +324,11 @@ func (l *Local[K, V]) unshareLater(key K) (stop func()) {
 	if !l.link.exact {
 		return func() { timer.Stop() }
 	}
-	one := &share[K]{key, plus(l.link.now(), int64(l.link.maxLag))}
-	l.shared.Store(one, nil)
+	ended := l.shares.add(key, func() int64 { return plus(l.link.now(), int64(l.link.maxLag)) })
 	return func() {
 		timer.Stop()
-		l.shared.Delete(one)
+		ended()
 	}
-}
-
-// A share is a load that callers may join until some time.
-type share[K comparable] struct {
-	key K
-	end int64
-}
-
-// unshareDue does what the timers of unshareLater would have done if the process had not been stopped.
-func (l *Local[K, V]) unshareDue() {
-	l.shared.Range(func(one, _ any) bool {
-		if s := one.(*share[K]); l.link.now() >= s.end {
-			l.cache.Del(s.key) // before others find no share, and join
-			l.shared.Delete(one)
-		}
-		return true
-	})
 }
 
 // StoreFailed notes, for the statistics, why a load could not ask the store.
@@ -410,20 +391,26 @@ func (w watcher[K, V]) Changed(keys ...string) {
 	for _, text := range keys {
 		if w.questions != "" && strings.HasPrefix(text, w.questions) {
 			w.asked(text)
+		} else if w.changed(text) {
+			w.counts.changes.Add(1)
 		}
-		rest, ours := strings.CutPrefix(text, w.prefix)
-		if !ours {
-			continue
-		}
-		switch key, err := convert(w.text.Parse, rest); {
-		case err == nil:
-			w.Forget(key)
-		case !strings.HasPrefix(rest, schemaMark): // an unknown key has changed, and not one of a cache with a Schema
-			w.clear()
-		}
-		w.counts.changes.Add(1)
-		w.waiters.wake(text)
 	}
+}
+
+// changed is Changed of one key, and reports whether it may be one of the cache.
+func (w watcher[K, V]) changed(text string) bool {
+	rest, ours := strings.CutPrefix(text, w.prefix)
+	if !ours {
+		return false
+	}
+	switch key, err := convert(w.text.Parse, rest); {
+	case err == nil:
+		w.Forget(key)
+	case !strings.HasPrefix(rest, schemaMark): // an unknown key has changed, and not one of a cache with a Schema
+		w.clear()
+	}
+	w.waiters.wake(text)
+	return true
 }
 
 func (w watcher[K, V]) Except(untold func(key string) bool) { w.untold.Store(&untold) }

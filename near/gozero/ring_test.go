@@ -1,6 +1,8 @@
 package gozero_test
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -129,6 +131,20 @@ func TestDelPrefix(t *testing.T) {
 		if got := take(theirs, fmt.Sprint("cache:order:", i)); got != 1 {
 			t.Errorf("order %d is %d", i, got)
 		}
+	}
+	take(theirs, "cache:user:0")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	left := errors.New("left")
+	go func() { // somebody leaves while it waits for what others may have in memory
+		for do(t, one, "EXISTS", "cache:user:0")+do(t, other, "EXISTS", "cache:user:0") != "00" {
+			time.Sleep(time.Millisecond)
+		}
+		time.Sleep(50 * time.Millisecond)
+		cancel(left)
+	}()
+	slow := newNear(t, gozero.Conf{MaxLag: time.Hour}, ring)
+	if removed, err := slow.DelPrefix(ctx, "cache:user:"); removed == 0 || err != left {
+		t.Errorf("somebody who left got %d, %v", removed, err)
 	}
 	other.Kill()
 	if _, err := c.DelPrefix(t.Context(), "cache:"); err == nil || !strings.Contains(err.Error(), other.Addr) || strings.Contains(err.Error(), one.Addr) {

@@ -6,28 +6,23 @@ import (
 	"context"
 	"strings"
 	"time"
+
+	"github.com/pinwheel-cache/pinwheel/near"
 )
 
-// A list has members, each until its time is over.
-type list struct {
-	began   time.Time
-	members map[string]time.Time
-}
+// A list has when the time of each member is over.
+type list map[string]time.Time
 
-// list returns a list without those whose time is over, or nil if nobody is on it.
-func (s *Store) list(name string) *list {
+// list returns a list without those whose time is over.
+func (s *Store) list(name string) list {
 	l := s.lists[name]
-	if l == nil {
-		return nil
-	}
-	for member, end := range l.members {
+	for member, end := range l {
 		if !time.Now().Before(end) {
-			delete(l.members, member)
+			delete(l, member)
 		}
 	}
-	if len(l.members) == 0 {
+	if len(l) == 0 {
 		delete(s.lists, name)
-		return nil
 	}
 	return l
 }
@@ -36,33 +31,24 @@ func (s *Store) list(name string) *list {
 func (s *Store) Enroll(ctx context.Context, name, member string, life time.Duration) error {
 	return s.do(ctx, func() {
 		l := s.list(name)
-		if l == nil {
-			l = &list{time.Now(), map[string]time.Time{}}
+		if len(l) == 0 {
+			l = list{}
 			s.lists[name] = l
 		}
-		l.members[member] = time.Now().Add(life)
+		l[member] = time.Now().Add(life)
 	})
 }
 
 // Withdraw takes a member off a list.
 func (s *Store) Withdraw(ctx context.Context, name, member string) error {
-	return s.do(ctx, func() {
-		if l := s.list(name); l != nil {
-			delete(l.members, member)
-		}
-	})
+	return s.do(ctx, func() { delete(s.list(name), member) })
 }
 
-// Members returns who is on a list, and for how long somebody always was.
+// Members returns who is on a list, which is never lost.
 func (s *Store) Members(ctx context.Context, name string) (members []string, age time.Duration, err error) {
 	err = s.do(ctx, func() {
-		l := s.list(name)
-		if l == nil {
-			return
-		}
-		age = time.Since(l.began)
-		for member := range l.members {
-			members = append(members, member)
+		for member := range s.list(name) {
+			members, age = append(members, member), near.Lossless
 		}
 	})
 	return members, age, err

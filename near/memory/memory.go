@@ -25,7 +25,7 @@ type Store struct {
 	joined  sync.Cond // a watcher has come
 	records map[string]*record
 	seats   []*seat
-	lists   map[string]*list
+	lists   map[string]list
 	leases  int   // so many were taken
 	failure error // of Fail, or nil
 }
@@ -45,7 +45,7 @@ type record struct {
 
 // New returns an empty store.
 func New() *Store {
-	s := &Store{records: map[string]*record{}, lists: map[string]*list{}}
+	s := &Store{records: map[string]*record{}, lists: map[string]list{}}
 	s.joined.L = &s.mu
 	return s
 }

@@ -35,16 +35,17 @@ return 1
 `, "c617a48596c5c1fd88ba183d9e231d369cade14c"}
 	membersScript = script{nowText + `
 local now, fields = now(), redis.call('HGETALL', KEYS[1])
-local list = {0}
+local list, began = {0}, now
 for i = 1, #fields, 2 do
 	if fields[i] == '' then
-		list[1] = now - tonumber(fields[i + 1])
+		began = tonumber(fields[i + 1])
 	elseif tonumber(fields[i + 1]) > now then
 		list[#list + 1] = fields[i]
 	end
 end
+if #list > 1 then list[1] = now - began end
 return list
-`, "5d6f22ac438a98fc7bde5cb5a408f6b9d3bf6586"}
+`, "8e37022db03b61958c62547e697382e8582ff3ab"}
 	withdrawScript = script{`
 local member = ARGV[1]
 redis.call('HDEL', KEYS[1], member)

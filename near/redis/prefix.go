@@ -3,6 +3,7 @@ package redis
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -43,8 +44,8 @@ type sweep struct {
 	removed atomic.Int64
 }
 
-// master sweeps a master, over one connection: the cursor of SCAN means nothing to another server. In a cluster the slots
-// must stay as they are: what moves could be missed.
+// master sweeps a master, over one connection: the cursor of SCAN means nothing to another server. It must be the master
+// of the same data all the time, and in a cluster the slots must stay as they are: what moves could be missed.
 func (s *sweep) master(ctx context.Context, c *cluster, addr string) error {
 	o := &s.options.Client
 	n, err := dialNode(ctx, *o, addr, nil, nil)
@@ -58,7 +59,7 @@ func (s *sweep) master(ctx context.Context, c *cluster, addr string) error {
 		}
 	}
 	if c == nil {
-		return s.node(ctx, n, false)
+		return s.server(ctx, n)
 	}
 	if err := n.agrees(ctx, o.ConnWriteTimeout, c, true); err != nil {
 		return err
@@ -69,8 +70,34 @@ func (s *sweep) master(ctx context.Context, c *cluster, addr string) error {
 	return n.agrees(ctx, o.ConnWriteTimeout, c, true)
 }
 
-// node sweeps a server. It removes what a step has found together with the next step. A key that is there all the time is
-// found; leases are keys.
+// server sweeps a master that is in no cluster.
+func (s *sweep) server(ctx context.Context, n *node) error {
+	before, err := s.data(ctx, n)
+	if err != nil {
+		return err
+	}
+	if err := s.node(ctx, n, false); err != nil {
+		return err
+	}
+	if after, err := s.data(ctx, n); err != nil || after == before {
+		return err
+	}
+	return fmt.Errorf("%w: the server was a replica meanwhile, or got its first one", errTopology)
+}
+
+// data returns what a master calls its data, as role does, or "" if it refuses to say.
+func (s *sweep) data(ctx context.Context, n *node) (string, error) {
+	replies, err := n.do(ctx, s.options.Client.ConnWriteTimeout, []string{"INFO", "replication"})
+	if _, refused := rueidis.IsRedisErr(errors.Unwrap(err)); refused {
+		return "", nil
+	} else if err != nil {
+		return "", err
+	}
+	return readRole(replies)
+}
+
+// node sweeps a server. It removes what a step has found together with the next step. A key that is there all the time
+// is found; leases are keys.
 func (s *sweep) node(ctx context.Context, n *node, slots bool) error {
 	pattern := escapeGlob.Replace(s.prefix) + "*"
 	var found []string
@@ -79,17 +106,9 @@ func (s *sweep) node(ctx context.Context, n *node, slots bool) error {
 		if more {
 			commands = append(commands, n.client.B().Arbitrary("SCAN", cursor, "MATCH", pattern, "COUNT", strconv.Itoa(atOnce)).Build())
 		}
-		replies := n.client.DoMulti(ctx, commands...)
-		removals := replies
-		if more {
-			removals = replies[:len(replies)-1]
-		}
-		for _, reply := range removals {
-			removed, err := reply.AsInt64()
-			if err != nil {
-				return err
-			}
-			s.removed.Add(removed)
+		replies, err := s.step(ctx, n, commands)
+		if err != nil {
+			return err
 		}
 		found = nil
 		if more {
@@ -101,6 +120,25 @@ func (s *sweep) node(ctx context.Context, n *node, slots bool) error {
 		}
 	}
 	return nil
+}
+
+// step sends commands in one packet, counts the keys that were removed, and returns the replies.
+func (s *sweep) step(ctx context.Context, n *node, commands rueidis.Commands) ([]rueidis.RedisResult, error) {
+	timeout := s.options.Client.ConnWriteTimeout
+	ctx, cancel := context.WithTimeoutCause(ctx, timeout, fmt.Errorf("no answer for %v", timeout))
+	defer cancel()
+	replies := n.client.DoMulti(ctx, commands...)
+	for _, reply := range replies {
+		switch removed, err := reply.AsInt64(); {
+		case ctx.Err() != nil && reply.Error() != nil:
+			return nil, context.Cause(ctx)
+		case reply.Error() != nil:
+			return nil, reply.Error()
+		case err == nil: // that of SCAN is no number
+			s.removed.Add(removed)
+		}
+	}
+	return replies, nil
 }
 
 // removal returns the commands that remove keys, which in a cluster may be of several slots.
