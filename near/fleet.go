@@ -31,7 +31,7 @@ type Fleet interface {
 	Withdraw(ctx context.Context, list, member string) error
 
 	// Members returns who is on a list, and for how long somebody always was: a list that the store loses is another
-	// one when somebody is enrolled again. That is [Lossless] if the store loses none. It is 0 if nobody is on it.
+	// one when somebody is enrolled again. It is 0 if nobody is on it, and the longest Duration if the store loses none.
 	Members(ctx context.Context, list string) (members []string, age time.Duration, err error)
 
 	// DelPrefix removes all keys that begin with prefix, which may be empty, and ends the leases on them. It returns how
@@ -39,9 +39,6 @@ type Fleet interface {
 	// store for long at a time.
 	DelPrefix(ctx context.Context, prefix string) (removed int, err error)
 }
-
-// Lossless is the age of all lists of a store that never loses one.
-const Lossless = time.Duration(math.MaxInt64)
 
 const (
 	enrolledFor = 10 * time.Minute
@@ -262,7 +259,7 @@ func (c *Cache[K, V]) tellAll(ctx context.Context, q question) error {
 	}
 	most := certainly(max(c.fleet.holds, longest(silent)))
 	// The list may lack somebody who was on one that is lost, or that another server has.
-	if !listed || age < Lossless && (age < most+enrollSoon || c.local.link.openFor() < most) {
+	if !listed || age < math.MaxInt64 && (age < most+enrollSoon || c.local.link.openFor() < most) {
 		return c.waitFor(ctx, time.Until(removed.Add(most)))
 	}
 	text := c.fleet.own + rand.Text()

@@ -4,10 +4,9 @@ package memory
 
 import (
 	"context"
+	"math"
 	"strings"
 	"time"
-
-	"github.com/pinwheel-cache/pinwheel/near"
 )
 
 // A list has when the time of each member is over.
@@ -48,7 +47,7 @@ func (s *Store) Withdraw(ctx context.Context, name, member string) error {
 func (s *Store) Members(ctx context.Context, name string) (members []string, age time.Duration, err error) {
 	err = s.do(ctx, func() {
 		for member := range s.list(name) {
-			members, age = append(members, member), near.Lossless
+			members, age = append(members, member), math.MaxInt64
 		}
 	})
 	return members, age, err
