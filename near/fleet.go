@@ -44,7 +44,7 @@ const (
 	enrolledFor = 10 * time.Minute
 	enrollEvery = 5 * time.Second
 	enrollAgain = 100 * time.Millisecond      // after a failure; then pauses double
-	enrollSoon  = enrollEvery + 2*time.Second // by when an instance of a list that was lost is on the new one
+	enrollSoon  = enrollEvery + 3*time.Second // by when an instance of a list that was lost is on the new one
 
 	answeredFor  = 10 * time.Second // an asker looks every longestPause
 	answersTake  = time.Second      // at most, each call
@@ -303,7 +303,7 @@ func (c *Cache[K, V]) members(ctx context.Context) (members []string, age time.D
 		return now
 	}
 	if age = read(); err == nil && age < enrollSoon {
-		if err := c.waitFor(ctx, enrollSoon-age); err != nil {
+		if err := c.waitFor(ctx, enrollSoon-max(age, 0)); err != nil { // the clock of the store may have been set
 			return nil, 0, err
 		}
 		read()

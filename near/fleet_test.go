@@ -208,6 +208,30 @@ func (l lister) Enroll(ctx context.Context, list, member string, life time.Durat
 	return l.server.Enroll(ctx, list, member, life)
 }
 
+// TestKeyLikeAQuestion checks that a key that begins as questions do changes as any other.
+func TestKeyLikeAQuestion(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newServer()
+		var all []*near.Cache[string, int]
+		for range 2 {
+			c, err := near.New[string, int](s, s, near.Options[string, int]{Prefix: "k:", MaxLag: time.Hour})
+			must(t, err)
+			defer c.Close(context.Background())
+			all = append(all, c)
+		}
+		for want := range 2 {
+			for range 2 { // at last from memory
+				time.Sleep(time.Second)
+				value, err := all[0].Take(t.Context(), "~~x", func(context.Context) (int, error) { return want, nil })
+				if value != want || err != nil {
+					t.Errorf("%d, %v, want %d", value, err, want)
+				}
+			}
+			must(t, all[1].Del(t.Context(), "~~x"))
+		}
+	})
+}
+
 // TestEnrollBeforeWithdraw checks that Close does not leave a member on the list whose Enroll is under way.
 func TestEnrollBeforeWithdraw(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -14,6 +14,13 @@ type fetcher[K comparable, V any] func(ctx context.Context, lacking []*lookup[K,
 // find reads keys from the store, and fetches those that it does not have. It waits for other
 // callers last, as they may wait for keys that it has leased. fetch is nil for a Get.
 func (c *Cache[K, V]) find(ctx context.Context, all []*lookup[K, V], fetch fetcher[K, V]) {
+	defer func() { // while one is waited for, others of the batch can be joined
+		for _, one := range all {
+			if one.unshared != nil {
+				one.unshared()
+			}
+		}
+	}()
 	c.read(ctx, all, fetch != nil)
 	leased := c.answer(ctx, all, fetch, fetch != nil)
 	each(leased, func(one *lookup[K, V]) { c.await(ctx, one) })
@@ -126,7 +133,7 @@ func (c *Cache[K, V]) fetchLacking(ctx context.Context, lacking []*lookup[K, V],
 		}
 		if one.item.Token == "" {
 			// A removal of the key changes nothing in the store, so the source does not tell of it.
-			defer c.local.unshareLater(one.key)()
+			one.unshared = c.local.unshareLater(one.key)
 		}
 	}
 	defer func() {
@@ -230,7 +237,7 @@ func (c *Cache[K, V]) withoutStore(ctx context.Context, failed []*lookup[K, V], 
 			one.value, one.err, one.stoodIn = value, nil, true
 		case fetch != nil && c.away == Bypass:
 			lacking = append(lacking, one)
-			defer c.local.unshareLater(one.key)()
+			one.unshared = c.local.unshareLater(one.key)
 		}
 	}
 	if len(lacking) == 0 {

@@ -389,9 +389,11 @@ func (w watcher[K, V]) MaxLag() time.Duration { return w.link.maxLag }
 
 func (w watcher[K, V]) Changed(keys ...string) {
 	for _, text := range keys {
-		if w.questions != "" && strings.HasPrefix(text, w.questions) {
+		question := w.questions != "" && strings.HasPrefix(text, w.questions)
+		if question {
 			w.asked(text)
-		} else if w.changed(text) {
+		}
+		if w.changed(text) && !question { // it may be a key too
 			w.counts.changes.Add(1)
 		}
 	}

@@ -26,6 +26,8 @@ type lookup[K comparable, V any] struct {
 	gone   bool          // err is one of its own with which a load said Gone
 	expire time.Duration // the TTL of value in the store; negative: it is kept nowhere
 
+	unshared func() // ends what unshareLater has begun; nil: nothing
+
 	kept    bool          // in memory, with inStore and stored: see keepInMemory
 	inStore time.Duration // 0: for ever
 	stored  time.Time

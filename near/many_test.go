@@ -8,10 +8,35 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/pinwheel-cache/pinwheel/near"
 )
+
+// TestTakeManyWaits checks that nobody joins the load of one key of a batch MaxLag after it began, while the batch waits
+// for another one: no source tells of changes of what has no lease.
+func TestTakeManyWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newServer()
+		o := near.Options[int, int]{Prefix: "k:", Lease: time.Minute, MayExist: func(key int) bool { return key != 1 }}
+		one, err := near.New[int, int](s, s, o)
+		must(t, err)
+		defer one.Close(context.Background())
+		other, err := near.New[int, int](s, s, o)
+		must(t, err)
+		defer other.Close(context.Background())
+		time.Sleep(time.Second)
+		go other.Take(t.Context(), 2, func(context.Context) (int, error) { time.Sleep(10 * time.Second); return 2, nil })
+		time.Sleep(time.Second)
+		go one.TakeMany(t.Context(), []int{1, 2}, func(context.Context, []int) (map[int]int, error) { return map[int]int{1: 1}, nil })
+		time.Sleep(3 * time.Second)
+		if value, err := one.Take(t.Context(), 1, func(context.Context) (int, error) { return 2, nil }); value != 2 || err != nil {
+			t.Errorf("%d, %v: what was fetched three seconds ago", value, err)
+		}
+		time.Sleep(time.Minute)
+	})
+}
 
 // TestTakeMany checks that values in memory are served, those in the store read at once,
 // and the rest fetched by one call, under leases, and stored; and that all are in memory then.

@@ -12,15 +12,15 @@ import (
 // that begins after it has returned, in any instance, returns a value that was loaded before Revoke began, nor is one
 // stored afterwards. That takes a few round trips if all instances answer. Otherwise, and in the first MaxLag after the
 // source of this one has connected, it takes as long as the instances may serve what they have, their MaxLag: if one
-// has not answered, the log says which. Within seven seconds after the first instance has begun, or the store has lost
-// its keys, it also waits until those are over. All end with nil.
+// has not answered, the log says which. Within eight seconds after the first instance has begun, or the store has lost
+// its keys, it also waits until those are over, and always if no instance may write to the store. All end with nil.
 //
 // An error that wraps [ErrStore] means that the keys may be there; as after Del, the removal is repeated. If the error
 // says that they are removed, because ctx has ended or nobody could say which instances there are, others may serve them
 // until their MaxLag later.
 //
-// It is not waited for an instance that could not write to the store for ten minutes, or since it was made: it may
-// serve what it has fetched itself, for its MaxLag; nor for a [Local] of its own; nor, beyond their MaxLag, for
+// It is not waited for an instance that could not write to the store for ten minutes, since it was made, or since the
+// store lost its lists: it may serve what it has fetched itself, for its MaxLag; nor for a [Local] of its own; nor, beyond their MaxLag, for
 // instances that serve old values while the store is away (ServeOn). A store without leases may store late what was
 // loaded before. If the source does not cover keys that begin with Prefix and ~~, each Revoke takes the MaxLag. The
 // store must be a [Fleet], or the error wraps cache.ErrArgument.

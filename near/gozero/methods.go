@@ -26,6 +26,7 @@ func (c *Cache) DelCtx(ctx context.Context, keys ...string) error {
 // If ctx ends while it waits, it returns the cause of ctx, and the keys are removed.
 func (c *Cache) DelPrefix(ctx context.Context, prefix string) (removed int, err error) {
 	removed, err = c.ring.delPrefix(ctx, prefix)
+	c.local.ForgetPrefix(prefix) // even after an error
 	if err != nil {
 		return removed, err
 	}

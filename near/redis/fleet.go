@@ -22,17 +22,22 @@ end
 var (
 	enrollScript = script{nowText + `
 local member, life = ARGV[1], tonumber(ARGV[2])
-local now, fields, anew = now(), redis.call('HGETALL', KEYS[1]), true
+local now, fields, anew, future = now(), redis.call('HGETALL', KEYS[1]), true, false -- if the clock was set
 for i = 1, #fields, 2 do
-	if fields[i] ~= '' then
-		if tonumber(fields[i + 1]) > now then anew = false else redis.call('HDEL', KEYS[1], fields[i]) end
+	local at = tonumber(fields[i + 1])
+	if fields[i] == '' then
+		future = at > now
+	elseif at > now then
+		anew = false
+	else
+		redis.call('HDEL', KEYS[1], fields[i])
 	end
 end
-if anew then redis.call('HSET', KEYS[1], '', now) end
+if anew or future then redis.call('HSET', KEYS[1], '', now) end
 redis.call('HSET', KEYS[1], member, now + life)
 if redis.call('PTTL', KEYS[1]) < life then redis.call('EXPIRE', KEYS[1], math.ceil(life / 1000)) end
 return 1
-`, "c617a48596c5c1fd88ba183d9e231d369cade14c"}
+`, "aaf78d324e1016937394afb45ba4d524a8d9cbcc"}
 	membersScript = script{nowText + `
 local now, fields = now(), redis.call('HGETALL', KEYS[1])
 local list, began = {0}, now

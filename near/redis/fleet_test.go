@@ -48,6 +48,11 @@ func TestLists(t *testing.T) {
 	if _, age := members("user:"); age >= before {
 		t.Errorf("a list that was lost has the age %v, before it %v", age, before)
 	}
+	do(t, s, "HSET", "near:list:user:", "", "99999999999999") // by a clock that was set back since
+	check(t, r.Enroll(t.Context(), "user:", "c", time.Hour))
+	if _, age := members("user:"); age < 0 {
+		t.Errorf("the list is %v old", age)
+	}
 	if n := count(w, "near:list:user:"); n > 0 {
 		t.Errorf("the source tells of the list %d times", n)
 	}

@@ -1,6 +1,7 @@
 package redis
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -128,17 +129,17 @@ func (s *sweep) step(ctx context.Context, n *node, commands rueidis.Commands) ([
 	ctx, cancel := context.WithTimeoutCause(ctx, timeout, fmt.Errorf("no answer for %v", timeout))
 	defer cancel()
 	replies := n.client.DoMulti(ctx, commands...)
+	var first error
 	for _, reply := range replies {
-		switch removed, err := reply.AsInt64(); {
-		case ctx.Err() != nil && reply.Error() != nil:
-			return nil, context.Cause(ctx)
-		case reply.Error() != nil:
-			return nil, reply.Error()
-		case err == nil: // that of SCAN is no number
+		if removed, err := reply.AsInt64(); err == nil { // that of SCAN is no number
 			s.removed.Add(removed)
 		}
+		first = cmp.Or(first, reply.Error())
 	}
-	return replies, nil
+	if first != nil && ctx.Err() != nil {
+		first = context.Cause(ctx)
+	}
+	return replies, first
 }
 
 // removal returns the commands that remove keys, which in a cluster may be of several slots.
