@@ -3,6 +3,7 @@ package stats
 import (
 	"iter"
 	"reflect"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -35,13 +36,11 @@ type sample[S any] struct {
 // A history has the last samples of one source, the oldest first: one more than points, as
 // a point is the difference of two samples. Neither a sample nor the slice ever changes, so both
 // may be read without a lock.
-type history[S any] struct {
-	samples []*sample[S]
-}
+type history[S any] []*sample[S]
 
 // add adds a sample, and keeps the last most samples.
 func (h *history[S]) add(s *sample[S], most int) {
-	before := h.samples
+	before := *h
 	if n := len(before); n > 0 {
 		switch since := s.at.Sub(before[n-1].at); {
 		case since == 0:
@@ -51,11 +50,10 @@ func (h *history[S]) add(s *sample[S], most int) {
 		}
 	}
 	if most == 0 {
-		h.samples = nil
+		*h = nil
 		return
 	}
-	before = before[max(0, len(before)+1-most):]
-	h.samples = append(append(make([]*sample[S], 0, len(before)+1), before...), s)
+	*h = slices.Concat(before[max(0, len(before)+1-most):], history[S]{s})
 }
 
 // samplesOfEach returns how many samples each of n histories may have.
@@ -77,22 +75,18 @@ type point[S any] struct {
 // points yields the newest n points, the oldest first. The last one is partial, if it is
 // old enough.
 func (l *look[S]) points(n int) iter.Seq[point[S]] {
-	closed := max(len(l.samples)-1, 0)
-	running := len(l.samples) > 0 && l.at.Sub(l.samples[closed].at) >= runningFrom
-	first := closed - n
+	all, last := l.samples, len(l.samples)-1
+	running := last >= 0 && l.at.Sub(all[last].at) >= runningFrom
 	if running {
-		first++
+		all = append(slices.Clip(all), &sample[S]{l.at, *l.stats})
+		last++
 	}
 	return func(yield func(point[S]) bool) {
-		for i := max(first, 0); i < closed; i++ {
-			a, b := l.samples[i], l.samples[i+1]
-			if !yield(point[S]{a.at, b.at.Sub(a.at), &a.stats, &b.stats, false}) {
+		for i := max(last-n, 0); i < last; i++ {
+			a, b := all[i], all[i+1]
+			if !yield(point[S]{a.at, b.at.Sub(a.at), &a.stats, &b.stats, running && i == last-1}) {
 				return
 			}
-		}
-		if running && n > 0 {
-			a := l.samples[closed]
-			yield(point[S]{a.at, l.at.Sub(a.at), &a.stats, l.stats, true})
 		}
 	}
 }

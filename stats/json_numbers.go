@@ -96,9 +96,5 @@ func appendNumber(buf []byte, of any) []byte {
 	if whole {
 		return strconv.AppendUint(buf, count, 10)
 	}
-	return appendFloat(buf, float)
-}
-
-func appendFloat(buf []byte, v float64) []byte {
-	return strconv.AppendFloat(buf, finite(v), 'g', -1, 64)
+	return strconv.AppendFloat(buf, float, 'g', -1, 64)
 }

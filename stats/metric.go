@@ -111,9 +111,35 @@ type number[S any] struct {
 	says string // the description in the schema of stats.json; empty: as Help of its metric
 }
 
-// inJSON returns the only number of a metric, with its names in a source, in a point and in a window.
-func inJSON[S any](source, point, window string, of func(*S) any) []number[S] {
-	return []number[S]{{json: source, point: point, window: window, of: of}}
+// named completes names with what is the same in those of all metrics.
+func named[S any](inPrometheus, inOpenTelemetry string, metrics []Metric[S]) []Metric[S] {
+	for i := range metrics {
+		m := &metrics[i]
+		if m.Name != "" {
+			m.Name = inPrometheus + m.Name
+			if m.Kind == counter {
+				m.Name += "_total"
+			}
+		}
+		for _, name := range []*string{&m.Path, &m.Attribute} {
+			if *name != "" {
+				*name = inOpenTelemetry + *name
+			}
+		}
+	}
+	return metrics
+}
+
+// single returns a metric of one number, with its names in stats.json: in a source, in a point and in a window.
+func single[S any](name, path, kind, unit, help, source, point, window string, of func(*S) any) Metric[S] {
+	return Metric[S]{Name: name, Path: path, Kind: kind, Unit: unit, Help: help,
+		numbers: []number[S]{{json: source, point: point, window: window, of: of}}}
+}
+
+// onRequest leaves a metric out of the small set of [Handler].
+func onRequest[S any](m Metric[S]) Metric[S] {
+	m.all = true
+	return m
 }
 
 // scalar returns what number.of has returned, as a whole number or a float. That of a histogram is its count.

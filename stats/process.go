@@ -72,7 +72,7 @@ func (r *registries) largest() (words string) {
 	defer r.caches.mu.Unlock()
 	var most uint64
 	for name, reg := range r.caches.byName {
-		for _, last := range reg.history.samples[max(len(reg.history.samples)-1, 0):] {
+		for _, last := range reg.history[max(len(reg.history)-1, 0):] {
 			s := &last.stats
 			size := 100 * uint64(s.Entries)
 			if s.MaxWeight >= bytesFrom {
