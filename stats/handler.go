@@ -1,6 +1,7 @@
 package stats
 
 import (
+	"bytes"
 	"embed"
 	"fmt"
 	"html"
@@ -138,19 +139,21 @@ func (h *handler) resource(last string) (contentType string, _ resource) {
 		if h.fleet != nil {
 			return "application/json", h.serveFleet
 		}
-	}
-	if last == "page.html" {
+	case "page.html":
 		return "", nil // the page is served at "", where its links are right
 	}
 	asset, err := fs.ReadFile(assets, last)
 	if err != nil {
 		return "", nil
 	}
-	return assetTypes[path.Ext(last)], func(*http.Request) (func(io.Writer) error, error) {
-		return func(to io.Writer) error {
-			_, err := to.Write(asset)
-			return err
-		}, nil
+	return assetTypes[path.Ext(last)], func(*http.Request) (func(io.Writer) error, error) { return sends(asset), nil }
+}
+
+// sends returns the function that writes content.
+func sends(content []byte) func(io.Writer) error {
+	return func(to io.Writer) error {
+		_, err := to.Write(content)
+		return err
 	}
 }
 
@@ -163,13 +166,8 @@ var assetTypes = map[string]string{
 
 // page is the page, with the prefix of its links.
 func page(r *http.Request) (func(io.Writer) error, error) {
-	return func(to io.Writer) error {
-		page, err := fs.ReadFile(assets, "page.html")
-		if err == nil {
-			_, err = io.WriteString(to, strings.ReplaceAll(string(page), "{{dir}}", html.EscapeString(linkDir(r))))
-		}
-		return err
-	}, nil
+	page, err := fs.ReadFile(assets, "page.html")
+	return sends(bytes.ReplaceAll(page, []byte("{{dir}}"), []byte(html.EscapeString(linkDir(r))))), err
 }
 
 func (h *handler) json(r *http.Request) (func(io.Writer) error, error) {

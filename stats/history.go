@@ -95,8 +95,7 @@ func (l *look[S]) points(n int) iter.Seq[point[S]] {
 // the look. Its length is 0 without a sample.
 func (l *look[S]) window(length time.Duration) point[S] {
 	from, start, took := l.stats, l.at, time.Duration(0)
-	for i := len(l.samples) - 1; i >= 0; i-- {
-		s := l.samples[i]
+	for _, s := range slices.Backward(l.samples) {
 		since := l.at.Sub(s.at)
 		if took > 0 && since > length+interval/2 {
 			break
@@ -115,8 +114,7 @@ func underLimit(l *look[Snapshot], length time.Duration) point[Snapshot] {
 	if len(l.samples) == 0 {
 		p.from = new(Snapshot)
 	}
-	for i := len(l.samples) - 1; i >= 0; i-- {
-		before := l.samples[i]
+	for _, before := range slices.Backward(l.samples) {
 		if before.stats.Limit != p.to.Limit || l.at.Sub(before.at) > length+interval/2 {
 			break
 		}
