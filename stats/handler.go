@@ -19,11 +19,9 @@ import (
 // documentation says where it may be mounted and what it serves. Nil options are
 // skipped. The handler is safe for concurrent use; all handlers serve the same.
 //
-// When somebody has opened the page or asked for stats.json, a timer takes a snapshot of every
-// cache and timing wheel each five seconds from then on, so that the page can show the last five
-// minutes. That takes some microseconds, and up to 150 KB of memory, for each, but at most 60 MB for
-// all caches and as much for all wheels: of more than 300 caches it shows less time. If
-// only metrics was asked for, that timer only notices whether the process was stopped.
+// From the first request for stats.json on, as by the page, it keeps five minutes of history. A sample
+// takes some microseconds of each cache and timing wheel, and the history up to 150 KB of memory, but
+// at most 60 MB for all caches and as much for all wheels: of more than 300 caches it shows less time.
 func Handler(options ...HandlerOption) http.Handler {
 	return newHandler(&process, options...)
 }

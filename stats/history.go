@@ -75,16 +75,18 @@ type point[S any] struct {
 // points yields the newest n points, the oldest first. The last one is partial, if it is
 // old enough.
 func (l *look[S]) points(n int) iter.Seq[point[S]] {
-	all, last := l.samples, len(l.samples)-1
-	running := last >= 0 && l.at.Sub(all[last].at) >= runningFrom
-	if running {
-		all = append(slices.Clip(all), &sample[S]{l.at, *l.stats})
-		last++
+	last := len(l.samples) - 1
+	count := last
+	if last >= 0 && l.at.Sub(l.samples[last].at) >= runningFrom {
+		count++
 	}
 	return func(yield func(point[S]) bool) {
-		for i := max(last-n, 0); i < last; i++ {
-			a, b := all[i], all[i+1]
-			if !yield(point[S]{a.at, b.at.Sub(a.at), &a.stats, &b.stats, running && i == last-1}) {
+		for i := max(count-n, 0); i < count; i++ {
+			a, end, to := l.samples[i], l.at, l.stats
+			if i < last {
+				end, to = l.samples[i+1].at, &l.samples[i+1].stats
+			}
+			if !yield(point[S]{a.at, end.Sub(a.at), &a.stats, to, i == last}) {
 				return
 			}
 		}

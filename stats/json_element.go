@@ -20,12 +20,10 @@ type element[S any] struct {
 // begin appends the fields of a struct, without the closing brace, and the numbers of s.
 func (e *element[S]) begin(fields any, view view[S], s *S) error {
 	e.other.Reset()
-	if err := json.NewEncoder(&e.other).Encode(fields); err != nil {
-		return err
-	}
+	err := json.NewEncoder(&e.other).Encode(fields)
 	e.buf = append(e.buf, bytes.TrimSuffix(e.other.Bytes(), []byte("}\n"))...)
 	e.buf = view.append(append(e.buf, ','), s)
-	return nil
+	return err
 }
 
 // setSince sets since to what happened in a point. Levels and gauges are those of its end.
