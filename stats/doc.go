@@ -57,9 +57,6 @@
 // address or a name of [WithHosts]: otherwise another site could read it by DNS rebinding.
 // Only metrics, which has names and numbers, answers to any Host.
 //
-// The function given to WithOperators decides about every request to purge, to tune or to record.
-// Requests that a page of another site made a browser send are refused before.
-//
 // Where [expvar] is served, expvar.Publish("pinwheel", stats.Var{}) adds the same
 // JSON to it.
 //

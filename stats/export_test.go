@@ -110,9 +110,8 @@ func jsonNumbers[S any](source, point, window string, metrics []Metric[S], compu
 // Samples returns the history of the cache with a name as a look does.
 func (r *registries) Samples(name string) []*sample[Snapshot] {
 	r.caches.mu.Lock()
-	reg := r.caches.byName[name]
-	r.caches.mu.Unlock()
-	return r.caches.samples(reg)
+	defer r.caches.mu.Unlock()
+	return r.caches.byName[name].history
 }
 
 // A History is the history of one cache, without a clock.
@@ -137,7 +136,7 @@ func (h *History) Window(at time.Time, s Snapshot, length time.Duration) Point {
 }
 
 func (h *History) look(at time.Time, s Snapshot) *look[Snapshot] {
-	return &look[Snapshot]{at: at, stats: &s, samples: h.history.samples}
+	return &look[Snapshot]{at: at, stats: &s, samples: h.history}
 }
 
 // A Point is a point.
@@ -153,7 +152,10 @@ func exported(p point[Snapshot]) Point { return Point{p.start, p.length, *p.from
 // VarString is [Var.String] for these registries.
 func (r *registries) VarString() string { return r.varString() }
 
-func (r *registries) Sample(now time.Time) { r.sample(now) }
+func (r *registries) Sample(now time.Time) {
+	r.caches.sample(now)
+	r.wheels.sample(now)
+}
 
 // Minus is [Snapshot.Minus] of a timing wheel.
 func (w WheelSnapshot) Minus(earlier WheelSnapshot) WheelSnapshot {

@@ -112,10 +112,7 @@ func (m *memory) goes(causes ...string) bool {
 // usual.
 func (r *registry[S]) judge(l *look[S], sampled bool) []finding {
 	r.mu.Lock()
-	if l.memory == nil {
-		l.memory = new(memory)
-	}
-	m := *l.memory
+	m := l.memory
 	m.known = slices.Clone(m.known) // an update changes it
 	r.mu.Unlock()
 	var found []finding
@@ -243,13 +240,9 @@ func (d *diagnosis) growth() {
 
 // wheelFindings returns what is wrong with a timing wheel.
 func wheelFindings(l *look[WheelSnapshot]) []finding {
-	n := len(l.samples)
-	for i := 1; i <= busySamples; i++ {
-		if n < i || l.samples[n-i].stats.Overdue == 0 {
-			return nil
-		}
-	}
-	if s := l.stats; s.Overdue > 0 && s.Running >= l.wheel.Workers && l.wheel.Workers > 0 {
+	recent := l.samples[max(len(l.samples)-busySamples, 0):]
+	late := len(recent) == busySamples && !slices.ContainsFunc(recent, func(s *sample[WheelSnapshot]) bool { return s.stats.Overdue == 0 })
+	if s := l.stats; late && s.Overdue > 0 && s.Running >= l.wheel.Workers && l.wheel.Workers > 0 {
 		return []finding{{Cause: sources.WorkersBusy, Level: warning, Words: fmt.Sprintf("Callbacks are late: %d wait past their time, as all %d workers are busy. Raise WithWorkers, if callbacks need no order, or let them hand long work to goroutines of their own.", s.Overdue, l.wheel.Workers)}}
 	}
 	return nil

@@ -1,6 +1,7 @@
 package stats
 
 import (
+	"bytes"
 	"embed"
 	"fmt"
 	"html"
@@ -18,11 +19,9 @@ import (
 // documentation says where it may be mounted and what it serves. Nil options are
 // skipped. The handler is safe for concurrent use; all handlers serve the same.
 //
-// When somebody has opened the page or asked for stats.json, a timer takes a snapshot of every
-// cache and timing wheel each five seconds from then on, so that the page can show the last five
-// minutes. That takes some microseconds, and up to 150 KB of memory, for each, but at most 60 MB for
-// all caches and as much for all wheels: of more than 300 caches it shows less time. If
-// only metrics was asked for, that timer only notices whether the process was stopped.
+// From the first request for stats.json on, as by the page, it keeps five minutes of history. A sample
+// takes some microseconds of each cache and timing wheel, and the history up to 150 KB of memory, but
+// at most 60 MB for all caches and as much for all wheels: of more than 300 caches it shows less time.
 func Handler(options ...HandlerOption) http.Handler {
 	return newHandler(&process, options...)
 }
@@ -138,19 +137,21 @@ func (h *handler) resource(last string) (contentType string, _ resource) {
 		if h.fleet != nil {
 			return "application/json", h.serveFleet
 		}
-	}
-	if last == "page.html" {
+	case "page.html":
 		return "", nil // the page is served at "", where its links are right
 	}
 	asset, err := fs.ReadFile(assets, last)
 	if err != nil {
 		return "", nil
 	}
-	return assetTypes[path.Ext(last)], func(*http.Request) (func(io.Writer) error, error) {
-		return func(to io.Writer) error {
-			_, err := to.Write(asset)
-			return err
-		}, nil
+	return assetTypes[path.Ext(last)], func(*http.Request) (func(io.Writer) error, error) { return sends(asset), nil }
+}
+
+// sends returns the function that writes content.
+func sends(content []byte) func(io.Writer) error {
+	return func(to io.Writer) error {
+		_, err := to.Write(content)
+		return err
 	}
 }
 
@@ -163,13 +164,8 @@ var assetTypes = map[string]string{
 
 // page is the page, with the prefix of its links.
 func page(r *http.Request) (func(io.Writer) error, error) {
-	return func(to io.Writer) error {
-		page, err := fs.ReadFile(assets, "page.html")
-		if err == nil {
-			_, err = io.WriteString(to, strings.ReplaceAll(string(page), "{{dir}}", html.EscapeString(linkDir(r))))
-		}
-		return err
-	}, nil
+	page, err := fs.ReadFile(assets, "page.html")
+	return sends(bytes.ReplaceAll(page, []byte("{{dir}}"), []byte(html.EscapeString(linkDir(r))))), err
 }
 
 func (h *handler) json(r *http.Request) (func(io.Writer) error, error) {

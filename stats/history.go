@@ -3,6 +3,7 @@ package stats
 import (
 	"iter"
 	"reflect"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -35,13 +36,11 @@ type sample[S any] struct {
 // A history has the last samples of one source, the oldest first: one more than points, as
 // a point is the difference of two samples. Neither a sample nor the slice ever changes, so both
 // may be read without a lock.
-type history[S any] struct {
-	samples []*sample[S]
-}
+type history[S any] []*sample[S]
 
 // add adds a sample, and keeps the last most samples.
 func (h *history[S]) add(s *sample[S], most int) {
-	before := h.samples
+	before := *h
 	if n := len(before); n > 0 {
 		switch since := s.at.Sub(before[n-1].at); {
 		case since == 0:
@@ -51,11 +50,10 @@ func (h *history[S]) add(s *sample[S], most int) {
 		}
 	}
 	if most == 0 {
-		h.samples = nil
+		*h = nil
 		return
 	}
-	before = before[max(0, len(before)+1-most):]
-	h.samples = append(append(make([]*sample[S], 0, len(before)+1), before...), s)
+	*h = slices.Concat(before[max(0, len(before)+1-most):], history[S]{s})
 }
 
 // samplesOfEach returns how many samples each of n histories may have.
@@ -77,22 +75,20 @@ type point[S any] struct {
 // points yields the newest n points, the oldest first. The last one is partial, if it is
 // old enough.
 func (l *look[S]) points(n int) iter.Seq[point[S]] {
-	closed := max(len(l.samples)-1, 0)
-	running := len(l.samples) > 0 && l.at.Sub(l.samples[closed].at) >= runningFrom
-	first := closed - n
-	if running {
-		first++
+	last := len(l.samples) - 1
+	count := last
+	if last >= 0 && l.at.Sub(l.samples[last].at) >= runningFrom {
+		count++
 	}
 	return func(yield func(point[S]) bool) {
-		for i := max(first, 0); i < closed; i++ {
-			a, b := l.samples[i], l.samples[i+1]
-			if !yield(point[S]{a.at, b.at.Sub(a.at), &a.stats, &b.stats, false}) {
+		for i := max(count-n, 0); i < count; i++ {
+			a, end, to := l.samples[i], l.at, l.stats
+			if i < last {
+				end, to = l.samples[i+1].at, &l.samples[i+1].stats
+			}
+			if !yield(point[S]{a.at, end.Sub(a.at), &a.stats, to, i == last}) {
 				return
 			}
-		}
-		if running && n > 0 {
-			a := l.samples[closed]
-			yield(point[S]{a.at, l.at.Sub(a.at), &a.stats, l.stats, true})
 		}
 	}
 }
@@ -101,8 +97,7 @@ func (l *look[S]) points(n int) iter.Seq[point[S]] {
 // the look. Its length is 0 without a sample.
 func (l *look[S]) window(length time.Duration) point[S] {
 	from, start, took := l.stats, l.at, time.Duration(0)
-	for i := len(l.samples) - 1; i >= 0; i-- {
-		s := l.samples[i]
+	for _, s := range slices.Backward(l.samples) {
 		since := l.at.Sub(s.at)
 		if took > 0 && since > length+interval/2 {
 			break
@@ -121,8 +116,7 @@ func underLimit(l *look[Snapshot], length time.Duration) point[Snapshot] {
 	if len(l.samples) == 0 {
 		p.from = new(Snapshot)
 	}
-	for i := len(l.samples) - 1; i >= 0; i-- {
-		before := l.samples[i]
+	for _, before := range slices.Backward(l.samples) {
 		if before.stats.Limit != p.to.Limit || l.at.Sub(before.at) > length+interval/2 {
 			break
 		}

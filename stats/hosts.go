@@ -32,10 +32,8 @@ func (h *handler) checkHost(r *http.Request, last string) error {
 		return nil
 	}
 	name := hostname(r.Host)
-	if name == "localhost" || strings.HasSuffix(name, ".localhost") || net.ParseIP(name).IsLoopback() {
-		return nil
-	}
-	if slices.ContainsFunc(h.hosts, func(allowed string) bool { return strings.EqualFold(allowed, name) }) {
+	local := name == "localhost" || strings.HasSuffix(name, ".localhost") || net.ParseIP(name).IsLoopback()
+	if local || slices.ContainsFunc(h.hosts, func(allowed string) bool { return strings.EqualFold(allowed, name) }) {
 		return nil
 	}
 	return fmt.Errorf("the statistics are at a loopback address, and asked for as %q: want localhost, or allow the name by stats.WithHosts(%q)", r.Host, name)

@@ -3,7 +3,7 @@ package stats
 import (
 	"bytes"
 	"encoding/json"
-	"strconv"
+	"fmt"
 	"time"
 
 	"github.com/pinwheel-cache/pinwheel/internal/sources"
@@ -20,13 +20,10 @@ type element[S any] struct {
 // begin appends the fields of a struct, without the closing brace, and the numbers of s.
 func (e *element[S]) begin(fields any, view view[S], s *S) error {
 	e.other.Reset()
-	if err := json.NewEncoder(&e.other).Encode(fields); err != nil {
-		return err
-	}
+	err := json.NewEncoder(&e.other).Encode(fields)
 	e.buf = append(e.buf, bytes.TrimSuffix(e.other.Bytes(), []byte("}\n"))...)
-	e.buf = append(e.buf, ',')
-	e.buf = view.append(e.buf, s)
-	return nil
+	e.buf = view.append(append(e.buf, ','), s)
+	return err
 }
 
 // setSince sets since to what happened in a point. Levels and gauges are those of its end.
@@ -41,22 +38,13 @@ func (e *element[S]) history(l *look[S], n int, metrics []Metric[S], view view[S
 		return
 	}
 	e.buf = append(e.buf, `,"history":[`...)
-	first := true
+	comma := ""
 	for p := range l.points(n) {
-		if !first {
-			e.buf = append(e.buf, ',')
-		}
-		first = false
-		e.buf = append(e.buf, `{"start":"`...) // also tells the point from others
-		e.buf = p.start.UTC().AppendFormat(e.buf, "2006-01-02T15:04:05.000Z07:00")
-		e.buf = append(e.buf, `","seconds":`...)
-		e.buf = appendFloat(e.buf, p.length.Seconds())
-		e.buf = append(e.buf, `,"partial":`...)
-		e.buf = strconv.AppendBool(e.buf, p.running)
-		e.buf = append(e.buf, ',')
+		start := p.start.UTC().Format("2006-01-02T15:04:05.000Z07:00") // also tells the point from others
+		e.buf = fmt.Appendf(e.buf, `%s{"start":"%s","seconds":%v,"partial":%t,`, comma, start, p.length.Seconds(), p.running)
+		comma = ","
 		e.setSince(p, metrics)
-		e.buf = view.append(e.buf, &e.since)
-		e.buf = append(e.buf, '}')
+		e.buf = append(view.append(e.buf, &e.since), '}')
 	}
 	e.buf = append(e.buf, ']')
 }
@@ -87,32 +75,24 @@ func makeCache(e *element[Snapshot], l *look[Snapshot], points int, withErrors b
 	if err != nil {
 		return err
 	}
-	e.buf = append(e.buf, `,"windows":{"10s":`...)
-	addWindow(e, l.window(2*interval))
-	e.buf = append(e.buf, `,"1m":`...)
-	addWindow(e, l.window(time.Minute))
-	e.buf = append(e.buf, `,"5m":`...)
-	addWindow(e, l.window(5*time.Minute))
+	addWindow(e, `,"windows":{"10s":`, l.window(2*interval))
+	addWindow(e, `,"1m":`, l.window(time.Minute))
+	addWindow(e, `,"5m":`, l.window(5*time.Minute))
 	e.buf = append(e.buf, '}')
 	e.history(l, points, cacheMetrics, cacheViews.point)
 	e.buf = append(e.buf, '}')
 	return nil
 }
 
-// addWindow appends the object of a time that ends now.
-func addWindow(e *element[Snapshot], p point[Snapshot]) {
+// addWindow appends what begins a member, and the object of a time that ends now.
+func addWindow(e *element[Snapshot], begin string, p point[Snapshot]) {
 	e.setSince(p, cacheMetrics)
 	rate := 0.0
 	if p.length > 0 {
 		rate = float64(e.since.Gets()) / p.length.Seconds()
 	}
-	e.buf = append(e.buf, `{"seconds":`...)
-	e.buf = appendFloat(e.buf, p.length.Seconds())
-	e.buf = append(e.buf, `,"gets_per_second":`...)
-	e.buf = appendFloat(e.buf, rate)
-	e.buf = append(e.buf, ',')
-	e.buf = cacheViews.window.append(e.buf, &e.since)
-	e.buf = append(e.buf, '}')
+	e.buf = fmt.Appendf(e.buf, `%s{"seconds":%v,"gets_per_second":%v,`, begin, p.length.Seconds(), rate)
+	e.buf = append(cacheViews.window.append(e.buf, &e.since), '}')
 }
 
 // makeWheel is makeCache for a timing wheel.

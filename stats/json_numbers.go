@@ -3,7 +3,6 @@ package stats
 import (
 	"strconv"
 	"strings"
-	"time"
 )
 
 // views are the objects of stats.json that have numbers of S.
@@ -73,36 +72,29 @@ func (v *view[S]) append(buf []byte, s *S) []byte {
 		if i > 0 {
 			buf = append(buf, ',')
 		}
-		buf = append(buf, '"')
-		buf = append(buf, m.name...)
-		buf = append(buf, `":`...)
+		buf = append(append(append(buf, '"'), m.name...), `":`...)
 		switch {
 		case m.object == nil:
-			buf = appendNumber(buf, m.of(s))
+			of := m.of(s)
+			if b, ok := of.(*bool); ok {
+				buf = strconv.AppendBool(buf, *b)
+			} else {
+				buf = appendNumber(buf, of)
+			}
 		case m.only != nil && !m.only(s):
 			buf = append(buf, "null"...)
 		default:
-			buf = append(buf, '{')
-			buf = m.object.append(buf, s)
-			buf = append(buf, '}')
+			buf = append(m.object.append(append(buf, '{'), s), '}')
 		}
 	}
 	return buf
 }
 
-// appendNumber appends what number.of has returned. Of a histogram JSON has the count.
+// appendNumber appends what number.of has returned.
 func appendNumber(buf []byte, of any) []byte {
-	switch v := of.(type) {
-	case *bool:
-		return strconv.AppendBool(buf, *v)
-	case *time.Duration, *float64, float64:
-		return appendFloat(buf, valueOf(v).float)
-	case *Histogram:
-		return strconv.AppendUint(buf, v.Count(), 10)
+	count, float, whole := scalar(of)
+	if whole {
+		return strconv.AppendUint(buf, count, 10)
 	}
-	return strconv.AppendUint(buf, valueOf(of).count, 10)
-}
-
-func appendFloat(buf []byte, v float64) []byte {
-	return strconv.AppendFloat(buf, finite(v), 'g', -1, 64)
+	return strconv.AppendFloat(buf, float, 'g', -1, 64)
 }

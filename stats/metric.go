@@ -43,13 +43,6 @@ const (
 	durations = "histogram"
 )
 
-// A value is a number of a [Metric], as its kind says.
-type value struct {
-	count uint64     // of a counter or level
-	float float64    // of a gauge
-	times *Histogram // of a histogram, else nil; it must not be changed
-}
-
 // Metrics returns the metrics of caches or of timing wheels. They are always the same, in the same
 // order.
 func Metrics[S Snapshot | WheelSnapshot]() []Metric[S] {
@@ -65,13 +58,13 @@ func Metrics[S Snapshot | WheelSnapshot]() []Metric[S] {
 // limit. born is when the source was made. s must not change meanwhile.
 func (m *Metric[S]) Values(s *S, born time.Time) iter.Seq2[string, any] {
 	return func(yield func(string, any) bool) {
-		for label, v := range m.values(s, born) {
-			var number any = v.count
-			switch m.Kind {
-			case gauge:
-				number = v.float
-			case durations:
-				number = v.times
+		for label, of := range m.each(s, born) {
+			number := of
+			if _, ok := of.(*Histogram); !ok {
+				count, float, whole := scalar(of)
+				if number = float; whole {
+					number = count
+				}
 			}
 			if !yield(label, number) {
 				return
@@ -80,17 +73,18 @@ func (m *Metric[S]) Values(s *S, born time.Time) iter.Seq2[string, any] {
 	}
 }
 
-func (m *Metric[S]) values(s *S, born time.Time) iter.Seq2[string, value] {
-	return func(yield func(string, value) bool) {
-		if m.only != nil && !m.only(s) {
+// each yields what number.of returns for each number that s has.
+func (m *Metric[S]) each(s *S, born time.Time) iter.Seq2[string, any] {
+	return func(yield func(string, any) bool) {
+		switch {
+		case m.only != nil && !m.only(s):
 			return
-		}
-		if m.ofBirth != nil {
-			yield("", value{float: m.ofBirth(born)})
+		case m.ofBirth != nil:
+			yield("", m.ofBirth(born))
 			return
 		}
 		for i := range m.numbers {
-			if n := &m.numbers[i]; !yield(n.label, valueOf(n.of(s))) {
+			if n := &m.numbers[i]; !yield(n.label, n.of(s)) {
 				return
 			}
 		}
@@ -117,33 +111,59 @@ type number[S any] struct {
 	says string // the description in the schema of stats.json; empty: as Help of its metric
 }
 
-// inJSON returns the only number of a metric, with its names in a source, in a point and in a window.
-func inJSON[S any](source, point, window string, of func(*S) any) []number[S] {
-	return []number[S]{{json: source, point: point, window: window, of: of}}
+// named completes names with what is the same in those of all metrics.
+func named[S any](inPrometheus, inOpenTelemetry string, metrics []Metric[S]) []Metric[S] {
+	for i := range metrics {
+		m := &metrics[i]
+		if m.Name != "" {
+			m.Name = inPrometheus + m.Name
+			if m.Kind == counter {
+				m.Name += "_total"
+			}
+		}
+		for _, name := range []*string{&m.Path, &m.Attribute} {
+			if *name != "" {
+				*name = inOpenTelemetry + *name
+			}
+		}
+	}
+	return metrics
 }
 
-// valueOf returns the value of what number.of has returned.
-func valueOf(of any) value {
+// single returns a metric of one number, with its names in stats.json: in a source, in a point and in a window.
+func single[S any](name, path, kind, unit, help, source, point, window string, of func(*S) any) Metric[S] {
+	return Metric[S]{Name: name, Path: path, Kind: kind, Unit: unit, Help: help,
+		numbers: []number[S]{{json: source, point: point, window: window, of: of}}}
+}
+
+// onRequest leaves a metric out of the small set of [Handler].
+func onRequest[S any](m Metric[S]) Metric[S] {
+	m.all = true
+	return m
+}
+
+// scalar returns what number.of has returned, as a whole number or a float. That of a histogram is its count.
+func scalar(of any) (count uint64, float float64, whole bool) {
 	switch v := of.(type) {
 	case *uint64:
-		return value{count: *v}
+		return *v, 0, true
 	case uint64:
-		return value{count: v}
+		return v, 0, true
 	case *int:
-		return value{count: uint64(max(*v, 0))}
+		return uint64(max(*v, 0)), 0, true
 	case *bool:
 		if *v {
-			return value{count: 1}
+			count = 1
 		}
-		return value{}
-	case *time.Duration:
-		return value{float: v.Seconds()}
-	case *float64:
-		return value{float: finite(*v)}
-	case float64:
-		return value{float: finite(v)}
+		return count, 0, true
 	case *Histogram:
-		return value{times: v}
+		return v.Count(), 0, true
+	case *time.Duration:
+		return 0, v.Seconds(), false
+	case *float64:
+		return 0, finite(*v), false
+	case float64:
+		return 0, finite(v), false
 	}
 	panic("stats: a number of an unknown type")
 }

@@ -42,9 +42,10 @@ func (r *registries) examine(now time.Time, sampled bool) map[string]any {
 	count, length, end := r.stops.Last()
 	r.checking.Lock()
 	defer r.checking.Unlock()
-	busy := func(intervals int) float64 { return at.Busy(append(r.readings, at)[max(len(r.readings)-intervals, 0)]) }
+	all, n := append(r.readings, at), len(r.readings)
+	busy := func(intervals int) float64 { return at.Busy(all[max(n-intervals, 0)]) }
 	var found []finding
-	recent, last := busy(2), append(r.readings, at)[max(len(r.readings)-1, 0)]
+	recent, last := busy(2), all[max(n-1, 0)]
 	if suffer := recent > 0.25; at.Limit > 0 && at.Heap >= 0.9*at.Limit && (suffer || min(at.Heap, last.Heap) > overLimit*at.Limit) {
 		found = append(found, finding{Cause: sources.MemoryLimit, Level: levelOf(suffer), Words: fmt.Sprintf(
 			"Memory is full: %.0f of %.0f MB (GOMEMLIMIT) are in use, and the collector took %s of the CPU in the last 10 s, %s in a minute. %s",
@@ -60,7 +61,7 @@ func (r *registries) examine(now time.Time, sampled bool) map[string]any {
 		"heap_bytes": at.Heap, "memory_limit_bytes": at.Limit, "collector_share": busy(samplesPerMinute),
 	}
 	if sampled {
-		r.readings = append(r.readings[max(len(r.readings)-samplesPerMinute+1, 0):], at)
+		r.readings = all[max(n-samplesPerMinute+1, 0):]
 	}
 	return process
 }
@@ -72,7 +73,7 @@ func (r *registries) largest() (words string) {
 	defer r.caches.mu.Unlock()
 	var most uint64
 	for name, reg := range r.caches.byName {
-		for _, last := range reg.history.samples[max(len(reg.history.samples)-1, 0):] {
+		for _, last := range reg.history[max(len(reg.history)-1, 0):] {
 			s := &last.stats
 			size := 100 * uint64(s.Entries)
 			if s.MaxWeight >= bytesFrom {

@@ -27,19 +27,22 @@ func (r *registries) writeMetrics(to io.Writer, of selection) error {
 // writeFamilies writes the samples of all looks, with their names in the label by; without all,
 // those of the small set. The format wants all samples of a metric together.
 func writeFamilies[S any](to io.Writer, by string, all bool, metrics []Metric[S], looks []look[S]) error {
-	e := exposition{by: by}
+	var e exposition
+	sources := make([]string, len(looks))
+	for j := range looks {
+		sources[j] = "{" + by + `="` + labelEscapes.Replace(looks[j].name) + `"`
+	}
 	for i := range metrics {
 		m := &metrics[i]
 		if m.Name == "" || m.all && !all {
 			continue
 		}
-		e.family, e.kind, e.help, e.headed = m.Name, m.Kind, m.Help, false
-		name := m.label()
+		e.family, e.label = m.Name, m.label()
+		e.header = "# HELP " + m.Name + " " + m.Help + "\n# TYPE " + m.Name + " " + textTypes[m.Kind] + "\n"
 		for j := range looks {
-			l := &looks[j]
-			e.source = l.name
-			for label, v := range m.values(l.stats, l.since) {
-				e.sample(name, label, v)
+			e.source = sources[j]
+			for value, number := range m.each(looks[j].stats, looks[j].since) {
+				e.sample(value, number)
 			}
 			if len(e.buf) >= chunk {
 				if _, err := to.Write(e.buf); err != nil {
@@ -56,84 +59,59 @@ func writeFamilies[S any](to io.Writer, by string, all bool, metrics []Metric[S]
 // An exposition is a text under construction.
 type exposition struct {
 	buf          []byte // what is not written yet
-	family, help string // of the samples being written
-	kind         string
-	headed       bool   // the family has its header, which it gets with the first sample
-	by           string // label that has source in every sample: cache or wheel
-	source       string // name of the cache or wheel being written
+	header       string // of the metric being written; "" after its first sample
+	family       string // name of the metric
+	source       string // label that has the cache or wheel being written, after the bracket
+	label, value string // the other label of the number; none if label is ""
 }
 
-// sample writes a number. Its label has a value unless it is the only one of its metric.
-func (e *exposition) sample(label, value string, v value) {
-	if label != "" {
-		label += `="` + value + `"`
-	}
-	switch e.kind {
-	case durations:
-		e.histogram(label, v.times)
-	case gauge:
-		e.name("", label)
-		e.float(v.float)
-	default:
-		e.name("", label)
-		e.uint(v.count)
-	}
-}
-
-// histogram writes the 25 samples of a histogram, unless it is empty, as most are. Buckets of
-// the format are cumulative.
-func (e *exposition) histogram(label string, h *Histogram) {
-	if h.Count() == 0 {
+// sample writes a number; of a histogram 25, whose buckets are cumulative, or nothing if it is empty, as most are.
+func (e *exposition) sample(value string, number any) {
+	e.value = value
+	h, ok := number.(*Histogram)
+	switch {
+	case !ok:
+		e.name("")
+		e.number(number)
 		return
-	}
-	separator := ""
-	if label != "" {
-		separator = ","
+	case h.Count() == 0:
+		return
 	}
 	var below uint64
 	for bound, n := range h.Buckets() {
-		below += n
-		le := "+Inf"
-		if bound < math.MaxInt64 {
-			le = strconv.FormatFloat(bound.Seconds(), 'g', -1, 64)
+		le := bound.Seconds()
+		if bound == math.MaxInt64 {
+			le = math.Inf(1)
 		}
-		e.name("_bucket", label+separator+`le="`+le+`"`)
-		e.uint(below)
+		below += n
+		e.name("_bucket")
+		e.add(`,le="`)
+		e.buf = append(strconv.AppendFloat(e.buf, le, 'g', -1, 64), '"')
+		e.number(&below)
 	}
-	e.name("_sum", label)
-	e.float(h.Sum().Seconds())
-	e.name("_count", label)
-	e.uint(below)
+	e.name("_sum")
+	e.number(h.Sum().Seconds())
+	e.name("_count")
+	e.number(h)
 }
 
-// name writes the name of a sample and its labels.
-func (e *exposition) name(suffix, label string) {
-	if !e.headed {
-		e.headed = true
-		e.buf = append(e.buf, "# HELP "+e.family+" "+e.help+"\n# TYPE "+e.family+" "+textTypes[e.kind]+"\n"...)
+// name begins a sample with its name and labels, number ends it.
+func (e *exposition) name(suffix string) {
+	e.add(e.header, e.family, suffix, e.source)
+	if e.header = ""; e.label != "" {
+		e.add(",", e.label, `="`, e.value, `"`)
 	}
-	e.buf = append(e.buf, e.family...)
-	e.buf = append(e.buf, suffix...)
-	e.buf = append(e.buf, '{')
-	e.buf = append(e.buf, e.by...)
-	e.buf = append(e.buf, `="`...)
-	e.buf = append(e.buf, labelEscapes.Replace(e.source)...)
-	e.buf = append(e.buf, '"')
-	if label != "" {
-		e.buf = append(e.buf, ',')
-		e.buf = append(e.buf, label...)
-	}
-	e.buf = append(e.buf, "} "...)
 }
 
-func (e *exposition) uint(v uint64) {
-	e.buf = strconv.AppendUint(e.buf, v, 10)
-	e.buf = append(e.buf, '\n')
+func (e *exposition) number(of any) {
+	e.add("} ")
+	e.buf = append(appendNumber(e.buf, of), '\n')
 }
 
-func (e *exposition) float(v float64) {
-	e.buf = strconv.AppendFloat(e.buf, v, 'g', -1, 64)
-	e.buf = append(e.buf, '\n')
+func (e *exposition) add(texts ...string) {
+	for _, text := range texts {
+		e.buf = append(e.buf, text...)
+	}
 }
 
 // labelEscapes escapes what the value of a label, in valid UTF-8, must not have.

@@ -12,25 +12,17 @@ import (
 	"github.com/pinwheel-cache/pinwheel/internal/sources"
 )
 
-const (
-	// The defaults of the fields seconds and one_in.
-	defaultSeconds = 60
-	defaultOneIn   = 64
-
-	maxSeconds = 3600
-
-	// stallTimeout is how long a client may take nothing of a recording. As a cache has one
-	// recording at a time, a client that stalls keeps others from it.
-	stallTimeout = time.Minute
-)
+// stallTimeout is how long a client may take nothing of a recording. As a cache has one
+// recording at a time, a client that stalls keeps others from it.
+const stallTimeout = time.Minute
 
 // serveRecord streams a recording of a cache.
 func serveRecord(w http.ResponseWriter, r *http.Request, name string, c sources.Cache[Snapshot]) *refusal {
 	if c.Record == nil {
 		return refuse(http.StatusBadRequest, "cache %q cannot be recorded", name)
 	}
-	seconds, err := numberOf(r, "seconds", defaultSeconds, maxSeconds)
-	oneIn, err2 := numberOf(r, "one_in", defaultOneIn, 1<<20)
+	seconds, err := numberOf(r, "seconds", 60, 3600)
+	oneIn, err2 := numberOf(r, "one_in", 64, 1<<20)
 	if err := cmp.Or(err, err2); err != nil {
 		return refuse(http.StatusBadRequest, "%v", err)
 	}

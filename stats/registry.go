@@ -50,15 +50,10 @@ func (r *registries) keepHistory() { r.ensure(!r.sampling.Swap(true), r.tick) }
 // tick takes samples, if somebody has asked for them, and else only watches the process.
 func (r *registries) tick(now time.Time) {
 	if r.sampling.Load() {
-		r.sample(now)
+		r.caches.sample(now)
+		r.wheels.sample(now)
 	}
 	r.examine(now, true)
-}
-
-// sample takes a sample of every cache and wheel.
-func (r *registries) sample(now time.Time) {
-	r.caches.sample(now)
-	r.wheels.sample(now)
 }
 
 // A registry is a set of sources of S, a [Snapshot] or a [WheelSnapshot], by unique name.
@@ -84,7 +79,7 @@ type registration[S any] struct {
 	cache    sources.Cache[Snapshot] // zero for a wheel
 	wheel    sources.WheelSettings   // zero for a cache
 	history  history[S]              // guarded by the registry's mu, as is memory
-	memory   *memory                 // nil before the first look for findings
+	memory   memory
 }
 
 // A look is a snapshot of one source, with the samples taken before.
@@ -92,8 +87,8 @@ type look[S any] struct {
 	*registration[S]
 	at      time.Time
 	stats   *S
-	samples []*sample[S] // as of then; none before histories are kept
-	found   []finding    // by judge
+	samples history[S] // as of then; none before histories are kept
+	found   []finding  // by judge
 }
 
 // register adds a source under a name made of the one that it asks for.
@@ -165,13 +160,9 @@ func (r *registry[S]) look(reg *registration[S], now time.Time) (l look[S], ok b
 	if s, ok := any(&stats).(*Snapshot); ok && reg.cache.Operation != nil {
 		s.operation = reg.cache.Operation()
 	}
-	return look[S]{reg, now, &stats, r.samples(reg), nil}, true
-}
-
-func (r *registry[S]) samples(reg *registration[S]) []*sample[S] {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return reg.history.samples
+	return look[S]{reg, now, &stats, reg.history, nil}, true
 }
 
 // sample adds a sample of every source to its history.
@@ -210,9 +201,9 @@ func (r *registry[S]) registered(wanted func(name string) bool) []*registration[
 func (r *registries) cacheOf(name string) (c sources.Cache[Snapshot], ok bool) {
 	r.caches.mu.Lock()
 	defer r.caches.mu.Unlock()
-	reg := r.caches.byName[name]
-	if reg == nil {
-		return c, false
+	reg, ok := r.caches.byName[name]
+	if ok {
+		c = reg.cache
 	}
-	return reg.cache, true
+	return c, ok
 }

@@ -37,20 +37,15 @@ func (d *diagnosis) failing() {
 	if n := d.stats.Loads.Queued; n > 0 {
 		within += fmt.Sprintf(", or waits for a place (%d wait, MaxLoads is %d)", n, d.cache.Now().MaxLoads)
 	}
-	for _, c := range [...]struct {
-		cause, words string
-		of           share
-	}{
-		{sources.LoadsTimeOut, "Loads time out: %s. What they ask does not answer " + within + ": it hangs, or is too slow. %s", timedOutLoads},
-		{sources.LoadsFail, "Loads fail: %s. %s", failedLoads},
-	} {
-		if few || !d.often(c.cause, c.of, failShare) {
-			continue
+	bad := d.ten.operation.Refused + d.ten.Loads.Abandoned
+	look := func(cause, words string, of share) {
+		if !few && d.often(cause, of, failShare) {
+			suffer := d.mostly(of) && bad > 0 && bad*20 >= d.ten.HitsInGrace
+			d.say(levelOf(suffer), cause, words, d.count(of), d.meanwhile())
 		}
-		bad := d.ten.operation.Refused + d.ten.Loads.Abandoned
-		suffer := d.mostly(c.of) && bad > 0 && bad*20 >= d.ten.HitsInGrace
-		d.say(levelOf(suffer), c.cause, c.words, d.count(c.of), d.meanwhile())
 	}
+	look(sources.LoadsTimeOut, "Loads time out: %s. What they ask does not answer "+within+": it hangs, or is too slow. %s", timedOutLoads)
+	look(sources.LoadsFail, "Loads fail: %s. %s", failedLoads)
 	if one && !d.lately(sources.LoadsTimeOut, sources.LoadsFail) {
 		d.say(warning, sources.OneKeyFails, "Few keys fail, while others do not: %d; one of them %d times in a row%s. %s", o.Failing, o.InRow, d.worst(d.cache.FailingKeys), d.meanwhile())
 	}

@@ -181,10 +181,9 @@ func (d *diagnosis) explain(now *period, reason int, rose bool) (cause, because 
 // far as the history goes back.
 func (d *diagnosis) cleared() (ago time.Duration, entries uint64) {
 	next := d.stats.Removals.Cleared
-	for i := len(d.samples) - 1; i >= 0; i-- {
-		n := d.samples[i].stats.Removals.Cleared
-		if n < next {
-			return d.at.Sub(d.samples[i].at), next - n
+	for _, s := range slices.Backward(d.samples) {
+		if n := s.stats.Removals.Cleared; n < next {
+			return d.at.Sub(s.at), next - n
 		}
 	}
 	return 0, 0
