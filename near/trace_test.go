@@ -256,26 +256,45 @@ func TestJoinedBatch(t *testing.T) {
 	})
 }
 
-// TestJoinedLoadThatFails checks the errors of a load that takes too long: they do not have its key.
+// TestJoinedLoadThatFails checks the errors of a load, and of who waits for it: they do not have its key.
 func TestJoinedLoadThatFails(t *testing.T) {
-	spans, o := traced(near.Options[string, string]{Cache: cache.Options[string, string]{Timeout: time.Minute}})
-	inRig(t, o, func(t *testing.T, r *rig) {
-		for range 2 {
-			go r.Take(t.Context(), "secret", func(ctx context.Context) (string, error) {
-				<-ctx.Done()
-				return "", fmt.Errorf("query: %w", context.Cause(ctx))
-			})
-		}
-		time.Sleep(time.Hour)
-		for _, s := range spans.list() {
-			if (s.Err != nil) != (s.Name == "load" || s.Name == "join") || s.Err != nil && !errors.Is(s.Err, cache.ErrTimeout) || strings.Contains(fmt.Sprint(s.Err), "secret") {
-				t.Errorf("%s: %v", s.Name, s.Err)
+	after := func(d time.Duration, err error) func(context.Context) (string, error) {
+		return func(context.Context) (string, error) { time.Sleep(d); return "", err }
+	}
+	hang := func(ctx context.Context) (string, error) {
+		<-ctx.Done()
+		return "", fmt.Errorf("query: %w", context.Cause(ctx))
+	}
+	for name, c := range map[string]struct {
+		first time.Duration // for which the first caller waits
+		fetch func(context.Context) (string, error)
+		err   error
+		want  string
+	}{
+		"fails":        {time.Hour, after(time.Second, errOfLoad), errOfLoad, "load fetched! (read release) join! of load"},
+		"finds none":   {time.Hour, after(time.Second, near.ErrNotFound), nil, "load not_found (read release) join of load"},
+		"hangs":        {time.Hour, hang, cache.ErrTimeout, "load fetched! (read release) join! of load"},
+		"is abandoned": {time.Second / 4, after(time.Second, errOfLoad), errOfLoad, "load fetched! (read release) join of load load fetched! (read release)"},
+	} {
+		spans, o := traced(near.Options[string, string]{MaxLag: time.Hour, Cache: cache.Options[string, string]{Timeout: time.Minute}})
+		inRig(t, o, func(t *testing.T, r *rig) {
+			for _, d := range []time.Duration{c.first, time.Hour} {
+				ctx, cancel := context.WithTimeout(t.Context(), d) // fake time
+				defer cancel()
+				go r.Take(ctx, "secret", c.fetch)
+				time.Sleep(time.Second / 2)
 			}
-		}
-		if got, want := spans.take(), "load fetched! (read release) join! of load"; got != want {
-			t.Errorf("%q, want %q", got, want)
-		}
-	})
+			time.Sleep(time.Hour)
+			for _, s := range spans.list() {
+				if s.Err != nil && (!errors.Is(s.Err, c.err) || strings.Contains(s.Err.Error(), "secret")) {
+					t.Errorf("%s: %s: %v, want %v", name, s.Name, s.Err, c.err)
+				}
+			}
+			if got := spans.take(); got != c.want {
+				t.Errorf("%s: %q, want %q", name, got, c.want)
+			}
+		})
+	}
 }
 
 // TestSpanOfARenewal checks that a renewal in the background is no part of the call that has begun it.

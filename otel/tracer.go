@@ -15,7 +15,7 @@ import (
 // NewTracer returns the option Tracer of near caches, which makes spans with a provider, such as that of
 // [go.opentelemetry.io/otel.GetTracerProvider]:
 //
-//	near.Options[int64, *User]{Name: "users", Tracer: otelpinwheel.NewTracer(otel.GetTracerProvider())}
+//	options.Tracer = otelpinwheel.NewTracer(otel.GetTracerProvider())
 //
 // A hit has no span. A miss has "near load", as a child of the span of the caller that began the load, also if that
 // caller leaves before its end. Within it are "near read" of the store, "near lease" while another instance has the
