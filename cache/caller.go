@@ -73,10 +73,10 @@ func (l *load[K, V]) wait(who *caller, joined bool, giveUp <-chan time.Time) err
 	return cause
 }
 
-// follow is wait for the load of another caller, of which followed is told if it takes time.
+// follow is wait for the load of another caller, of which followed is told if the fetch has yet to end.
 func (l *load[K, V]) follow(who *caller, joined bool, giveUp <-chan time.Time) error {
 	told := l.common.loads.followed
-	if told == nil || l.landed() {
+	if told == nil || l.flight.Over() {
 		return l.wait(who, joined, giveUp)
 	}
 	began := time.Now()

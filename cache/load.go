@@ -137,16 +137,6 @@ func (l *load[K, V]) publish() {
 	}
 }
 
-// landed reports whether a load on whose channel callers wait has ended.
-func (l *load[K, V]) landed() bool {
-	select {
-	case <-l.done:
-		return true
-	default:
-		return false
-	}
-}
-
 // keep makes the result be stored, though the caller that began the load asked for the contrary.
 func (l *load[K, V]) keep() { l.unkept = false }
 

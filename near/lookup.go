@@ -68,6 +68,8 @@ func (one *lookup[K, V]) outcome(none bool) string {
 		return "served_on"
 	case one.fetched:
 		return "fetched"
+	case one.err != nil:
+		return ""
 	}
 	return "found"
 }

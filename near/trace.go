@@ -53,8 +53,8 @@ type Span struct {
 // A SpanEnd is what a [Tracer] is told when a span ends.
 type SpanEnd struct {
 	// Outcome says where the results of a load are from: "found" in the store, "fetched", "not_found" in
-	// either, "served_on" from memory by ServeOn, or "mixed" for several keys. With an Err it says what the load has
-	// tried. For a lease it is "found" or "not_found", or "in_vain" if the store still has nothing. It is empty for others.
+	// either, "served_on" from memory by ServeOn, or "mixed" for several keys; with an Err "fetched" if the fetch
+	// was called. For a lease it is "found" or "not_found", or "in_vain" if the store still has nothing. Else it is empty.
 	Outcome string
 
 	// Fetched is the number of keys for which a load has called the function that fetches.

@@ -183,6 +183,7 @@ func TestSpans(t *testing.T) {
 				r.err, r.server.fail = nil, func(string) bool { return true }
 				r.Take(ctx, "a", fetch)
 			}},
+			{"a Get meanwhile", "load! (read!)", func() { r.Get(ctx, "b") }},
 		} {
 			step.do()
 			if got := spans.take(); got != step.want {
@@ -263,6 +264,7 @@ func TestJoinedLoadThatFails(t *testing.T) {
 	}
 	hang := func(ctx context.Context) (string, error) {
 		<-ctx.Done()
+		time.Sleep(time.Minute) // its callers leave before
 		return "", fmt.Errorf("query: %w", context.Cause(ctx))
 	}
 	for name, c := range map[string]struct {

@@ -70,6 +70,7 @@ func ExampleNewTracer() {
 		return
 	}
 	defer users.Close(ctx)
+	store.WaitFor(1) // before it watches, it keeps values for MaxLag only
 
 	for range 2 { // the second is a hit
 		users.Take(ctx, 1, func(ctx context.Context) (string, error) {

@@ -19,10 +19,10 @@ import (
 //
 // A hit has no span. A miss has "near load", as a child of the span of the caller that began the load, also if that
 // caller leaves before its end. Within it are "near read" of the store, "near lease" while another instance has the
-// lease, the spans of the fetch, such as its queries, and "near write"; [near.Tracer] lists all. A caller that has waited for the
-// load of another has "near join", with a link to that load. A renewal in the background has a trace of its own, with a
-// link to the span of the call that found the value due. A fetch can add to the span of its load, such as the key,
-// which may be a secret and is not there:
+// lease, the spans of the fetch, such as its queries, and "near write"; [near.Tracer] lists all. A caller that has
+// waited for the load of another has "near join", with a link to that load. A renewal in the background has a trace
+// of its own, with a link to the span of the call that found the value due. A fetch can add to the span of its load,
+// such as the key, which may be a secret and is not there:
 //
 //	trace.SpanFromContext(ctx).SetAttributes(attribute.Int64("user.id", id))
 //
