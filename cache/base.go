@@ -5,6 +5,7 @@ package cache
 import (
 	"context"
 
+	"github.com/pinwheel-cache/pinwheel/cache/internal/flight"
 	"github.com/pinwheel-cache/pinwheel/internal/base"
 	"github.com/pinwheel-cache/pinwheel/internal/sources"
 	"github.com/pinwheel-cache/pinwheel/stats"
@@ -39,6 +40,14 @@ func (b inner[K, V]) FetchMany(ctx context.Context, keys []K) (map[K]V, map[K]er
 }
 
 func (b inner[K, V]) Closed() bool { return b.cache.gate.closed.Load() }
+
+func (b inner[K, V]) Name() string { return b.cache.common.loads.cache }
+
+func (b inner[K, V]) Hash(key K) uint64 { return b.cache.common.hasher.Hash(key) }
+
+func (b inner[K, V]) Follow(told base.Followed) { b.cache.common.loads.followed = told }
+
+var _ base.Load = (*flight.Flight)(nil)
 
 func (b inner[K, V]) Amend(amend func(*stats.Snapshot), operate func(*sources.Operation), failures func() (store, source *sources.Failure)) {
 	b.cache.owner.Store(&owner{amend, operate, failures})

@@ -73,6 +73,22 @@ func (l *load[K, V]) wait(who *caller, joined bool, giveUp <-chan time.Time) err
 	return cause
 }
 
+// follow is wait for the load of another caller, of which followed is told if the fetch has yet to end.
+func (l *load[K, V]) follow(who *caller, joined bool, giveUp <-chan time.Time) error {
+	told := l.common.loads.followed
+	if told == nil || l.flight.Over() {
+		return l.wait(who, joined, giveUp)
+	}
+	began := time.Now()
+	err := l.wait(who, joined, giveUp)
+	failed := err
+	if err == nil && joined {
+		failed = l.counted()
+	}
+	told(who.Ctx, l.flight.Inner(), l.hash, began, failed)
+	return err
+}
+
 // tell notes how fresh the value is that the caller gets.
 func (who *caller) tell(f freshness) {
 	if who.on == nil {

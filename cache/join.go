@@ -182,7 +182,7 @@ func (c *Cache[K, V]) join(key K, who *caller, fetch fetcher[K, V], g *gatherer[
 			c.common.loads.waiters.Add(1)
 		}
 		l := a.load
-		switch err := l.wait(who, a.duty != waitForEnd, who.patienceEnds(c.common.time.patience.get())); {
+		switch err := l.follow(who, a.duty != waitForEnd, who.patienceEnds(c.common.time.patience.get())); {
 		case err == errOutOfPatience:
 			who.patient = false
 		case err != nil:

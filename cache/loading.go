@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/pinwheel-cache/pinwheel/cache/internal/flight"
+	"github.com/pinwheel-cache/pinwheel/internal/base"
 	"github.com/pinwheel-cache/pinwheel/internal/histogram"
 	"github.com/pinwheel-cache/pinwheel/internal/sources"
 	"github.com/pinwheel-cache/pinwheel/stats"
@@ -17,6 +18,7 @@ type loading struct {
 	cache    string                    // its name in the statistics, and in errors
 	rules    flight.Rules              // of Timeout and MaxLoads
 	negative func(error) time.Duration // how long to keep an error; nil: none
+	followed base.Followed             // is told who has waited for the loads of others; nil: nobody is
 
 	counts     atomic.Pointer[loadCounts] // nil before the first load
 	lastFailed atomic.Pointer[sources.Failure]

@@ -196,7 +196,7 @@ func (m *many[K, V]) load(keys []K) (again []K) {
 	m.lead(own)
 	for _, j := range others {
 		waited++
-		switch err := j.l.wait(&m.who, j.as != waitForEnd, nil); {
+		switch err := j.l.follow(&m.who, j.as != waitForEnd, nil); {
 		case j.as == follow:
 			m.accept(j.l, err)
 		case err != nil:

@@ -57,7 +57,7 @@ func (c *Cache[K, V]) askToRead(ctx context.Context, texts []string, f func(cont
 	if b.failures.Load() < maxFailures || c.local.open.Err() != nil { // a closed cache has no probes
 		began := time.Now()
 		defer func() { c.local.counts.storeReads.Observe(time.Since(began)) }()
-		return c.ask(ctx, texts[0], f)
+		return c.ask(ctx, texts[0], c.traced("read", len(texts), f))
 	}
 	c.counts.unasked.Add(1)
 	c.probe(b, texts[0])

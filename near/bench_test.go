@@ -16,6 +16,9 @@ func BenchmarkHit(b *testing.B) {
 	b.Run("struct", func(b *testing.B) {
 		benchmarkHit(b, four{}, near.Options[int, four]{MaxLag: time.Hour})
 	})
+	b.Run("Tracer", func(b *testing.B) {
+		benchmarkHit(b, new(int), near.Options[int, *int]{MaxLag: time.Hour, Tracer: new(tape).trace})
+	})
 	b.Run("CheckClock", func(b *testing.B) {
 		benchmarkHit(b, new(int), near.Options[int, *int]{MaxLag: 10 * time.Second, CheckClock: true}) // confirmed once: it must not take as long
 	})

@@ -35,6 +35,7 @@ type Cache[K comparable, V any] struct {
 	servers servers
 	undone  undone
 	fleet   fleet
+	tracer  Tracer // nil: none
 	counts  counts
 }
 
@@ -80,6 +81,7 @@ func New[K comparable, V any](store Store, source Source, o Options[K, V]) (*Cac
 	if c.local, err = newLocal(source, local, of); err != nil {
 		return nil, err
 	}
+	c.trace(o.Tracer)
 	c.joinFleet() // before anything is kept
 	go c.local.watch(source)
 	return c, nil
@@ -209,7 +211,7 @@ func (c *Cache[K, V]) Set(ctx context.Context, key K, value V) error {
 	item := Item{State: Found, Value: data, TTL: c.ttl(c.expire)}
 	text := c.local.key(key)
 	now := c.undone.at()
-	if err = c.ask(ctx, text, func(ctx context.Context) error { return c.store.Set(ctx, text, item) }); err == nil {
+	if err = c.ask(ctx, text, c.traced("write", 1, func(ctx context.Context) error { return c.store.Set(ctx, text, item) })); err == nil {
 		c.undone.removed([]string{text}, now) // nothing old is left
 	}
 	if len(c.neighbors) > 0 {

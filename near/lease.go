@@ -71,6 +71,8 @@ func (c *Cache[K, V]) items(ctx context.Context, texts []string, lease bool) (it
 // key has another one then, the first load has brought nothing, and the next may not either.
 func (c *Cache[K, V]) await(ctx context.Context, one *lookup[K, V]) {
 	c.counts.waits.Add(1)
+	ctx, ended := c.span(ctx, Span{Name: "lease", Keys: 1})
+	defer func() { ended(SpanEnd{Outcome: one.awaited(), Err: one.err}) }()
 	lease, end := one.item.Token, time.Now().Add(c.lease)
 	for poll := firstPoll; ; poll = min(2*poll, slowPoll) {
 		w := c.local.waiters.add(one.text)
@@ -97,7 +99,7 @@ func (c *Cache[K, V]) release(ctx context.Context, one *lookup[K, V]) {
 	if one.item.Token == "" {
 		return
 	}
-	_ = c.ask(context.WithoutCancel(ctx), one.text, func(ctx context.Context) error {
+	_ = c.ask(context.WithoutCancel(ctx), one.text, c.traced("release", 1, func(ctx context.Context) error {
 		return c.leaser.Release(ctx, one.text, one.item.Token)
-	})
+	}))
 }

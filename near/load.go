@@ -11,9 +11,18 @@ import (
 // A fetcher calls the function of a Take or TakeMany, and sets value and err of all lookups.
 type fetcher[K comparable, V any] func(ctx context.Context, lacking []*lookup[K, V])
 
-// find reads keys from the store, and fetches those that it does not have. It waits for other
-// callers last, as they may wait for keys that it has leased. fetch is nil for a Get.
+// find sets the results of lookups, within a span of the Tracer.
 func (c *Cache[K, V]) find(ctx context.Context, all []*lookup[K, V], fetch fetcher[K, V]) {
+	ctx, ended := c.loadSpan(ctx, all)
+	end := SpanEnd{Err: errNotReturned}
+	defer func() { ended(end) }()
+	c.search(ctx, all, fetch)
+	end = c.endOf(all)
+}
+
+// search reads keys from the store, and fetches those that it does not have. It waits for other
+// callers last, as they may wait for keys that it has leased. fetch is nil for a Get.
+func (c *Cache[K, V]) search(ctx context.Context, all []*lookup[K, V], fetch fetcher[K, V]) {
 	defer func() { // while one is waited for, others of the batch can be joined
 		for _, one := range all {
 			if one.unshared != nil {
@@ -209,14 +218,14 @@ func (c *Cache[K, V]) fill(ctx context.Context, one *lookup[K, V], item Item) (f
 	case one.phantom, c.leaser != nil && one.item.Token == "":
 		err = errNoLease
 	case c.leaser == nil: // the key may have been changed since
-		if err = c.ask(ctx, one.text, func(ctx context.Context) error { return c.store.Set(ctx, one.text, item) }); err == nil {
+		if err = c.ask(ctx, one.text, c.traced("write", 1, func(ctx context.Context) error { return c.store.Set(ctx, one.text, item) })); err == nil {
 			err = errNoLease
 		}
 	default:
-		err = c.ask(ctx, one.text, func(ctx context.Context) (err error) {
+		err = c.ask(ctx, one.text, c.traced("write", 1, func(ctx context.Context) (err error) {
 			filled, err = c.leaser.Fill(ctx, one.text, one.item.Token, item)
 			return err
-		})
+		}))
 	}
 	return filled, err
 }
@@ -294,4 +303,27 @@ func (c *Cache[K, V]) keepBriefly(one *lookup[K, V]) {
 	if one.err == nil || one.load.NotFound && c.notFoundExpire > 0 {
 		one.keepBriefly(c.local.link.maxLag)
 	}
+}
+
+// endOf returns how the span of a load ends.
+func (c *Cache[K, V]) endOf(all []*lookup[K, V]) (end SpanEnd) {
+	if c.tracer == nil {
+		return end
+	}
+	for i, one := range all {
+		if one.fetched {
+			end.Fetched++
+		}
+		none := one.load.NotFound || c.isNone(one)
+		if one.err != nil && !none && end.Err == nil {
+			end.Err = inSpan(one.err)
+		}
+		switch outcome := one.outcome(none); {
+		case i == 0:
+			end.Outcome = outcome
+		case outcome != end.Outcome:
+			end.Outcome = "mixed"
+		}
+	}
+	return end
 }

@@ -78,6 +78,7 @@ func (c *Cache[K, V]) fetchMany(ctx context.Context, lacking []*lookup[K, V], lo
 
 // tell returns what the function that loads is told of a key, and what it says more than the value.
 func (c *Cache[K, V]) tell(one *lookup[K, V]) *cache.Load[V] {
+	one.fetched = true
 	said := &cache.Load[V]{Old: one.load.Old, HasOld: one.load.HasOld, Expire: c.expire}
 	if said.HasOld && c.clone != nil {
 		said.Old = c.clone(said.Old)

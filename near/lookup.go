@@ -11,6 +11,7 @@ type lookup[K comparable, V any] struct {
 	key     K
 	text    string // the key in the store
 	load    *cache.Load[V]
+	fetched bool // a function was called for it
 	vouched bool // the source tells of every change since the load began
 	phantom bool // the database cannot have it: see Options.MayExist
 	anew    bool // no value of before stands in
@@ -58,6 +59,32 @@ func (one *lookup[K, V]) keepBriefly(maxLag time.Duration) {
 	}
 	one.briefly = true
 	one.keepInMemory(maxLag, one.began)
+}
+
+// outcome says where the result of a lookup is from. none: there is no value.
+func (one *lookup[K, V]) outcome(none bool) string {
+	switch {
+	case none:
+		return "not_found"
+	case one.stoodIn:
+		return "served_on"
+	case one.fetched:
+		return "fetched"
+	case one.err != nil:
+		return ""
+	}
+	return "found"
+}
+
+// awaited says what the store has when the wait for a lease is over.
+func (one *lookup[K, V]) awaited() string {
+	switch one.item.State {
+	case Found, Broken:
+		return "found"
+	case Absent:
+		return "not_found"
+	}
+	return "in_vain"
 }
 
 // texts returns the keys in the store.

@@ -164,6 +164,9 @@ type Options[K comparable, V any] struct {
 	// that a value cannot be decoded; each at most once a minute. Errors may have keys in them. nil
 	// means slog.Default(), as of that moment.
 	Logger *slog.Logger
+
+	// Tracer makes spans of loads, and of what calls and loads wait for; nil makes none.
+	Tracer Tracer
 }
 
 // Away says what a Take does while the store cannot be asked.

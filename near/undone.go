@@ -164,7 +164,7 @@ func (c *Cache[K, V]) removeOnce(ctx context.Context, texts []string, failed fun
 	var mu sync.Mutex
 	var last error
 	eachServer(&c.servers, texts, func(text string) string { return text }, func(texts []string) {
-		err := c.ask(ctx, texts[0], func(ctx context.Context) error { return c.store.Del(ctx, texts...) })
+		err := c.ask(ctx, texts[0], c.traced("remove", len(texts), func(ctx context.Context) error { return c.store.Del(ctx, texts...) }))
 		if err == nil {
 			c.undone.removed(texts, now)
 			return

@@ -28,6 +28,10 @@
 // to a reader. Rejected: quantiles as gauges, which cover all time and cannot be combined
 // over instances, and buckets as counters, which no backend reads as a histogram.
 //
+// # Traces
+//
+// [NewTracer] makes spans of what callers of near caches wait for.
+//
 // # Cardinality
 //
 // A metric has a series for each cache and value of its other attribute: at most 4,000 for

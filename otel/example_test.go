@@ -7,8 +7,12 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/sdk/metric"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
+	"go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 
 	"github.com/pinwheel-cache/pinwheel/cache"
+	"github.com/pinwheel-cache/pinwheel/near"
+	"github.com/pinwheel-cache/pinwheel/near/memory"
 	otelpinwheel "github.com/pinwheel-cache/pinwheel/otel"
 )
 
@@ -47,4 +51,40 @@ func Example() {
 	// Unordered output:
 	// pinwheel.cache.gets pinwheel.cache.get.result=hit,pinwheel.cache.name=users 1
 	// pinwheel.cache.gets pinwheel.cache.get.result=miss,pinwheel.cache.name=users 1
+}
+
+// A miss has a span, within which are the reading of the store, the queries of the fetch and the writing of
+// the store. A service has a batcher with an exporter in place of the recorder.
+func ExampleNewTracer() {
+	ctx, spans := context.Background(), tracetest.NewSpanRecorder()
+	provider := trace.NewTracerProvider(trace.WithSpanProcessor(spans))
+	defer provider.Shutdown(ctx)
+
+	store := memory.New() // in a program that is near/redis
+	users, err := near.New(store, store, near.Options[int, string]{
+		Name: "users", Prefix: "users:",
+		Tracer: otelpinwheel.NewTracer(provider),
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer users.Close(ctx)
+	store.WaitFor(1) // before it watches, it keeps values for MaxLag only
+
+	for range 2 { // the second is a hit
+		users.Take(ctx, 1, func(ctx context.Context) (string, error) {
+			_, query := provider.Tracer("database").Start(ctx, "SELECT users") // as an instrumented driver does
+			defer query.End()
+			return "Ada", nil
+		})
+	}
+	for _, s := range spans.Ended() {
+		fmt.Println(s.Name())
+	}
+	// Output:
+	// near read
+	// SELECT users
+	// near write
+	// near load
 }

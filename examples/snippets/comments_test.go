@@ -7,11 +7,14 @@ import (
 
 	"github.com/zeromicro/go-zero/core/conf"
 	"go.opentelemetry.io/otel"
+	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/sdk/metric"
+	"go.opentelemetry.io/otel/trace"
 
 	"github.com/pinwheel-cache/pinwheel/cache"
 	"github.com/pinwheel-cache/pinwheel/cache/codec"
 	"github.com/pinwheel-cache/pinwheel/gozero"
+	"github.com/pinwheel-cache/pinwheel/near"
 	otelpinwheel "github.com/pinwheel-cache/pinwheel/otel"
 	"github.com/pinwheel-cache/pinwheel/stats"
 )
@@ -61,4 +64,13 @@ func PackageOtel(exporter metric.Exporter) (func() error, error) {
 	metric.NewPeriodicReader(exporter, metric.WithProducer(otelpinwheel.NewProducer()))
 	registration, err := otelpinwheel.Register(otel.GetMeterProvider())
 	return registration.Unregister, err
+}
+
+func NewTracer(options near.Options[int64, *User]) near.Options[int64, *User] {
+	options.Tracer = otelpinwheel.NewTracer(otel.GetTracerProvider())
+	return options
+}
+
+func Fetch(ctx context.Context, id int64) {
+	trace.SpanFromContext(ctx).SetAttributes(attribute.Int64("user.id", id))
 }

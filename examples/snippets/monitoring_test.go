@@ -12,9 +12,11 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/zeromicro/go-zero/rest"
 	"go.opentelemetry.io/otel/sdk/metric"
+	"go.opentelemetry.io/otel/trace"
 
 	"github.com/pinwheel-cache/pinwheel/cache"
 	"github.com/pinwheel-cache/pinwheel/gozero"
+	"github.com/pinwheel-cache/pinwheel/near"
 	otelpinwheel "github.com/pinwheel-cache/pinwheel/otel"
 	prompinwheel "github.com/pinwheel-cache/pinwheel/prometheus"
 	"github.com/pinwheel-cache/pinwheel/stats"
@@ -90,6 +92,14 @@ func OpenTelemetry(exporter metric.Exporter) (func() error, error) {
 		return nil, err
 	}
 	return registration.Unregister, nil
+}
+
+func Traces(store near.Store, source near.Source, provider trace.TracerProvider) (*near.Cache[int64, *User], error) {
+	users, err := near.New(store, source, near.Options[int64, *User]{
+		Name:   "users",
+		Tracer: otelpinwheel.NewTracer(provider),
+	})
+	return users, err
 }
 
 func Expvar() {

@@ -3,6 +3,7 @@ package base
 
 import (
 	"context"
+	"time"
 
 	"github.com/pinwheel-cache/pinwheel/internal/sources"
 	"github.com/pinwheel-cache/pinwheel/stats"
@@ -26,6 +27,15 @@ type Cache[K comparable, V, L any] interface {
 	// Closed reports whether Close has been called.
 	Closed() bool
 
+	// Name returns the name of the cache in the statistics, and Hash the hash of a key, by which errors and
+	// the page name it.
+	Name() string
+	Hash(key K) uint64
+
+	// Follow makes the cache tell of callers that have waited for the loads of others. Call it once, before
+	// the cache is used.
+	Follow(told Followed)
+
 	// Amend makes amend change each Snapshot of the cache before Stats or package stats return it, to add
 	// counts of its own. It is called outside all locks, by several goroutines at once, and must not ask
 	// for statistics. operate adds likewise to what operators see.
@@ -33,3 +43,22 @@ type Cache[K comparable, V, L any] interface {
 	// Call Amend once, before the cache is used. Each may be nil.
 	Amend(amend func(*stats.Snapshot), operate func(*sources.Operation), failures func() (store, source *sources.Failure))
 }
+
+// A Load is the context that the function of a load gets.
+type Load interface {
+	context.Context
+
+	// InBackground reports whether the load goes on without callers, as a renewal does.
+	InBackground() bool
+
+	// Waited returns how long the load has waited for a permit. It is for the goroutine of the function.
+	Waited() time.Duration
+
+	// Enter notes a context that the function has made of this one. Followed gets it.
+	Enter(ctx context.Context)
+}
+
+// Followed is told that a caller has waited for the load of another, since when, and the error by which the load
+// has failed, or why the caller has left. load is what the function of the load has made of its context, or nil if
+// nobody has called Enter. It is called outside all locks, by several goroutines at once.
+type Followed func(caller, load context.Context, hash uint64, began time.Time, err error)

@@ -38,6 +38,7 @@ type Flight struct {
 	cause   error           // likewise
 	values  context.Context // that of the first caller without its end; nil until Value needs it
 	ended   context.Context // likewise, has ended with err and cause
+	inner   context.Context // what Enter got; nil before
 	permit  *Permit         // that the load has until its fetch has ended, with MaxLoads
 	ready   chan struct{}   // closed when a load that waits for a permit gets one; nil before it waits
 }
@@ -85,6 +86,19 @@ func (f *Flight) Fetching() bool { return f.fetching.Load() }
 
 // Waited returns how long the load has waited for a permit. It is for the goroutine that runs the load.
 func (f *Flight) Waited() time.Duration { return f.waited }
+
+// Enter notes the context that the fetch has made of f for what it does, and Inner returns it; nil if there is none.
+func (f *Flight) Enter(ctx context.Context) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.inner = ctx
+}
+
+func (f *Flight) Inner() context.Context {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.inner
+}
 
 // Awaited reports whether a caller waits for the load.
 func (f *Flight) Awaited() bool {
