@@ -112,7 +112,10 @@ func (m *memory) goes(causes ...string) bool {
 // usual.
 func (r *registry[S]) judge(l *look[S], sampled bool) []finding {
 	r.mu.Lock()
-	m := l.memory
+	if l.memory == nil {
+		l.memory = new(memory)
+	}
+	m := *l.memory
 	m.known = slices.Clone(m.known) // an update changes it
 	r.mu.Unlock()
 	var found []finding

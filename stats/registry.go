@@ -79,7 +79,7 @@ type registration[S any] struct {
 	cache    sources.Cache[Snapshot] // zero for a wheel
 	wheel    sources.WheelSettings   // zero for a cache
 	history  history[S]              // guarded by the registry's mu, as is memory
-	memory   memory
+	memory   *memory                 // nil before the first look for findings
 }
 
 // A look is a snapshot of one source, with the samples taken before.

@@ -119,7 +119,11 @@ func (s Snapshot) Gets() uint64 {
 
 // HitRatio returns the share of hits in the gets, from 0 to 1. It is 0 without gets.
 func (s Snapshot) HitRatio() float64 {
-	return ratio(s.Hits, s.Gets())
+	gets := s.Gets()
+	if gets == 0 {
+		return 0
+	}
+	return float64(s.Hits) / float64(gets)
 }
 
 // WhatIfHitRatio returns an estimate of the hit ratio, from 0 to 1, that the cache would have had
