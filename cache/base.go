@@ -7,8 +7,6 @@ import (
 
 	"github.com/pinwheel-cache/pinwheel/cache/internal/flight"
 	"github.com/pinwheel-cache/pinwheel/internal/base"
-	"github.com/pinwheel-cache/pinwheel/internal/sources"
-	"github.com/pinwheel-cache/pinwheel/stats"
 )
 
 // For returns a cache as packages of this module see it that build on one, as near does. Programs do
@@ -49,13 +47,4 @@ func (b inner[K, V]) Follow(told base.Followed) { b.cache.common.loads.followed 
 
 var _ base.Load = (*flight.Flight)(nil)
 
-func (b inner[K, V]) Amend(amend func(*stats.Snapshot), operate func(*sources.Operation), failures func() (store, source *sources.Failure)) {
-	b.cache.owner.Store(&owner{amend, operate, failures})
-}
-
-// An owner is a package that builds on the cache, as statistics see it.
-type owner struct {
-	amend    func(*stats.Snapshot)
-	operate  func(*sources.Operation)
-	failures func() (store, source *sources.Failure)
-}
+func (b inner[K, V]) Amend(by base.Owner) { b.cache.owner.Store(&by) }

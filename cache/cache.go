@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sync/semaphore"
 
+	"github.com/pinwheel-cache/pinwheel/internal/base"
 	"github.com/pinwheel-cache/pinwheel/internal/hash"
 )
 
@@ -23,7 +24,7 @@ type Cache[K comparable, V any] struct {
 	gate      gate
 
 	loaders    *loaders[K, V]                     // nil without the options Load and LoadMany
-	owner      atomic.Pointer[owner]              // nil without For(c).Amend
+	owner      atomic.Pointer[base.Owner]         // nil without For(c).Amend
 	schema     string                             // of snapshots
 	saving     atomic.Pointer[semaphore.Weighted] // held by SaveFile: others wait; nil before the first
 	unregister func()

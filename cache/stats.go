@@ -24,8 +24,8 @@ import (
 // and miss it in another, so it can show a few entries more than the limit.
 func (c *Cache[K, V]) Stats() stats.Snapshot {
 	s := c.counted()
-	if o := c.owner.Load(); o != nil && o.amend != nil {
-		o.amend(&s)
+	if o := c.owner.Load(); o != nil && o.Amend != nil {
+		o.Amend(&s)
 	}
 	return s
 }
@@ -187,11 +187,16 @@ func sourceOf[K comparable, V any](w weak.Pointer[Cache[K, V]]) (source sources.
 	source.Failures = func() (load, store, lost *sources.Failure) {
 		use(func(c *Cache[K, V]) {
 			load = c.common.loads.lastFailed.Load()
-			if o := c.owner.Load(); o != nil && o.failures != nil {
-				store, lost = o.failures()
+			if o := c.owner.Load(); o != nil && o.Failures != nil {
+				store, lost = o.Failures()
 			}
 		})
 		return load, store, lost
+	}
+	source.PurgeFleet = func(ctx context.Context, text string, prefix bool) (removed int, err error) {
+		err = errGone
+		use(func(c *Cache[K, V]) { removed, err = c.owner.Load().PurgeFleet(ctx, text, prefix) })
+		return removed, err
 	}
 	source.Record = func(ctx context.Context, out io.Writer, oneIn int) error {
 		err := errGone

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/pinwheel-cache/pinwheel/cache"
+	"github.com/pinwheel-cache/pinwheel/internal/base"
 	"github.com/pinwheel-cache/pinwheel/stats"
 )
 
@@ -86,7 +87,7 @@ func TestStatsOfACallbackThatHangs(t *testing.T) {
 // TestAmend checks that what Amend adds is in Stats and in package stats.
 func TestAmend(t *testing.T) {
 	c := cache.Must(cache.Options[int, int]{Name: "amended"})
-	cache.For(c).Amend(func(s *stats.Snapshot) { s.Misses += 10; s.Near.Changes = 3 }, nil, nil)
+	cache.For(c).Amend(base.Owner{Amend: func(s *stats.Snapshot) { s.Misses += 10; s.Near.Changes = 3 }})
 	defer c.Close(context.Background())
 	c.Get(1)
 	all := stats.Caches()

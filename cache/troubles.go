@@ -80,8 +80,8 @@ func (c *Cache[K, V]) operation() sources.Operation {
 	if r := c.common.observers.runner; r != nil {
 		o.Blocked = r.Waiters()
 	}
-	if by := c.owner.Load(); by != nil && by.operate != nil {
-		by.operate(&o)
+	if by := c.owner.Load(); by != nil && by.Operate != nil {
+		by.Operate(&o)
 	}
 	return o
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/pinwheel-cache/pinwheel/cache"
+	"github.com/pinwheel-cache/pinwheel/internal/base"
 	"github.com/pinwheel-cache/pinwheel/internal/settle"
 )
 
@@ -52,7 +53,7 @@ func TestTuneRefuses(t *testing.T) {
 		}
 	}
 	near := cache.Must(options{Refresh: 0.5})
-	cache.For(near).Amend(nil, nil, nil)
+	cache.For(near).Amend(base.Owner{})
 	for _, change := range []func(*cache.Tuning){func(to *cache.Tuning) { to.Grace = time.Second }, func(to *cache.Tuning) { to.Expire = time.Second }} {
 		if _, err := near.Tune(change); !errors.Is(err, cache.ErrArgument) || !strings.Contains(err.Error(), "do not change in a near cache") {
 			t.Errorf("of a near cache: %v", err)

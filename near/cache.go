@@ -75,7 +75,7 @@ func New[K comparable, V any](store Store, source Source, o Options[K, V]) (*Cac
 	}
 	of := owner{serveOn: o.ServeOn, operate: c.undone.addTo}
 	if c.fleet.init(store, o.Prefix, cmp.Or(o.MaxLag, defaultMaxLag)); c.fleet.store != nil {
-		of.questions, of.asked, of.relist = c.fleet.questions, c.asked, c.relist
+		of.questions, of.asked, of.relist, of.purge = c.fleet.questions, c.asked, c.relist, c.purge
 	}
 	var err error
 	if c.local, err = newLocal(source, local, of); err != nil {

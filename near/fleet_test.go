@@ -3,6 +3,8 @@ package near_test
 import (
 	"context"
 	"errors"
+	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -12,6 +14,7 @@ import (
 
 	"github.com/pinwheel-cache/pinwheel/cache"
 	"github.com/pinwheel-cache/pinwheel/near"
+	"github.com/pinwheel-cache/pinwheel/stats"
 )
 
 // A squad is three instances over a server whose messages take up to 40 ms, for long enough to know each other. Each
@@ -48,7 +51,7 @@ func inSquad(t *testing.T, test func(s *squad)) {
 }
 
 func (s *squad) join(o near.Options[int, int]) *instance {
-	o.Prefix = "k:"
+	o.Prefix, o.Name = "k:", "squad "+o.MaxLag.String()
 	c, err := near.New[int, int](s.server, s.server, o)
 	must(s.t, err)
 	return c
@@ -83,6 +86,16 @@ var removals = map[string]func(one *instance) error{
 	"Revoke":    func(one *instance) error { return one.Revoke(context.Background(), 7) },
 	"DelPrefix": func(one *instance) error { _, err := one.DelPrefix(context.Background(), "7"); return err },
 	"Clear":     func(one *instance) error { return one.Clear(context.Background()) },
+	"the page": func(*instance) error { // of the first
+		r := httptest.NewRequest(http.MethodPost, "/purge", strings.NewReader("cache=squad "+lags[0].String()+"&fleet=1&key=7"))
+		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		w := httptest.NewRecorder()
+		stats.Handler(stats.WithOperators(func(*http.Request) error { return nil })).ServeHTTP(w, r)
+		if w.Code != http.StatusOK {
+			return errors.New(w.Body.String())
+		}
+		return nil
+	},
 }
 
 // TestRevoke checks that a removal takes some round trips if all answer, and the MaxLag of the silent one if one does

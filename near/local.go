@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/pinwheel-cache/pinwheel/cache"
+	"github.com/pinwheel-cache/pinwheel/internal/base"
 	"github.com/pinwheel-cache/pinwheel/internal/sources"
 	"github.com/pinwheel-cache/pinwheel/stats"
 )
@@ -49,7 +50,8 @@ type Local[K comparable, V any] struct {
 type owner struct {
 	serveOn   time.Duration            // its option
 	operate   func(*sources.Operation) // tells operators more; may be nil
-	questions string                   // the beginning of the keys of which asked is told; empty: of none
+	purge     func(ctx context.Context, text string, prefix bool) (removed int, err error)
+	questions string // the beginning of the keys of which asked is told; empty: of none
 	asked     func(text string)
 	relist    func() // after each ChangedAll; may be nil
 }
@@ -131,17 +133,21 @@ func newLocal[K comparable, V any](source Source, o LocalOptions[K, V], of owner
 	if l.cache, err = cache.New(o.Cache); err != nil {
 		return nil, err
 	}
-	cache.For(l.cache).Amend(func(s *stats.Snapshot) {
-		l.addTo(s)
-		if o.Amend != nil {
-			o.Amend(s)
-		}
-	}, func(of *sources.Operation) {
-		of.StoreReads = l.counts.storeReads.Histogram()
-		if l.operate != nil {
-			l.operate(of)
-		}
-	}, l.failures.last)
+	cache.For(l.cache).Amend(base.Owner{
+		Amend: func(s *stats.Snapshot) {
+			l.addTo(s)
+			if o.Amend != nil {
+				o.Amend(s)
+			}
+		},
+		Operate: func(of *sources.Operation) {
+			of.StoreReads, of.Fleet = l.counts.storeReads.Histogram(), l.purge != nil
+			if l.operate != nil {
+				l.operate(of)
+			}
+		},
+		Failures: l.failures.last, PurgeFleet: l.purge,
+	})
 	if l.serveOn > 0 {
 		l.spare = cache.Must(cache.Options[K, V]{}) // without Weigh and ExpireBy: forgetAll stores under link.mu
 	}

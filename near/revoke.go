@@ -72,6 +72,18 @@ func (c *Cache[K, V]) Clear(ctx context.Context) error {
 	return err
 }
 
+// purge is Revoke of a key, given as text, or DelPrefix, for package stats.
+func (c *Cache[K, V]) purge(ctx context.Context, text string, prefix bool) (removed int, err error) {
+	if prefix {
+		return c.DelPrefix(ctx, text)
+	}
+	key, err := convert(c.local.text.Parse, text)
+	if err != nil {
+		return 0, err
+	}
+	return 1, c.Revoke(ctx, key)
+}
+
 // textsOf returns the keys in the store, and those that neighbors of the schema have.
 func (c *Cache[K, V]) textsOf(keys []K) []string {
 	texts := make([]string, 0, len(keys)*(1+len(c.neighbors)))

@@ -27,10 +27,11 @@ const (
 // undone has the keys of the store whose last Del has failed. Until it was repeated with success, the store
 // may have an old value of them, so it is not asked for them. It is safe for concurrent use.
 type undone struct {
-	keep  time.Duration // how long a Del is repeated; negative: not at all
-	most  int           // keys
-	count atomic.Int64  // of keys; while it is 0, has need not lock
-	lost  atomic.Uint64 // keys that were given up
+	keep   time.Duration // how long a Del is repeated; negative: not at all
+	most   int           // keys
+	count  atomic.Int64  // of keys; while it is 0, has need not lock
+	lost   atomic.Uint64 // keys that were given up
+	logged atomic.Uint64 // lost when that was logged last
 
 	mu      sync.Mutex // guards what follows, and changes of count
 	keys    map[string]failedDel
@@ -154,6 +155,7 @@ func (c *Cache[K, V]) remove(ctx context.Context, texts ...string) error {
 		if c.undone.keep > 0 && c.local.open.Err() == nil && c.undone.add(texts) {
 			go c.repeat()
 		}
+		c.logLost()
 	})
 }
 
@@ -194,6 +196,16 @@ func (c *Cache[K, V]) repeat() {
 			pause = min(2*pause, longestRetry)
 		}
 		c.undone.giveUp(now)
+		c.logLost()
+	}
+}
+
+// logLost logs that keys were given up, if some were since.
+func (c *Cache[K, V]) logLost() {
+	f := c.local.failures
+	if lost := c.undone.lost.Load(); c.undone.logged.Swap(lost) < lost {
+		f.warn(&f.lost, "near: the Dels of keys were given up: they may have old values in the store until their TTL ends",
+			fmt.Errorf("%d keys since the cache was made", lost))
 	}
 }
 

@@ -1,9 +1,11 @@
 package near_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http/httptest"
 	"slices"
 	"strings"
@@ -92,7 +94,10 @@ func TestDelArrives(t *testing.T) {
 // TestDelsAreGivenUp checks the bounds, that a Set or Del that succeeds ends the repetition, and what Close says.
 func TestDelsAreGivenUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		one, other, failing := twoOf(t, near.Options[int, int]{RetryDel: time.Minute, RetryKeys: 2})
+		var text bytes.Buffer
+		one, other, failing := twoOf(t, near.Options[int, int]{
+			RetryDel: time.Minute, RetryKeys: 2, Logger: slog.New(slog.NewTextHandler(&text, nil)),
+		})
 		defer other.Close(t.Context())
 		failing.Store(true)
 		one.Del(t.Context(), 1, 2, 3)
@@ -119,6 +124,9 @@ func TestDelsAreGivenUp(t *testing.T) {
 		}
 		failing.Store(false)
 		must(t, one.Close(t.Context()))
+		if !strings.Contains(text.String(), "were given up") {
+			t.Errorf("logged: %s", &text)
+		}
 	})
 }
 

@@ -31,6 +31,9 @@ function newCard(cache, path, title, doing, words, ...forms) {
 
 const newInput = (name, title, hint) => html('input', {name, 'aria-label': title, placeholder: hint, autocomplete: 'off', spellcheck: false});
 
+// newFleet returns a box for what is to happen in all instances.
+const newFleet = () => html('label', {'data-needs': 'purgeable_in_fleet'}, html('input', {type: 'checkbox', name: 'fleet', value: 1}), 'Fleet: in the store and all instances');
+
 // newSure returns a button that is unfolded first, elsewhere: no double click is on it, nor Enter that is held.
 const newSure = (text, name, yes) => html('details', {}, html('summary', {}, text), html('button', {name, value: 1}, yes));
 
@@ -38,9 +41,9 @@ export const newPurge = (cache) => newCard(cache, 'purge', 'Purge', 'Purging.', 
 	const {removed, note} = await answer.json();
 	return `Removed ${count.text(removed)}.${note ? ' ' + note : ''}`;
 },
-html('form', {'data-needs': 'purgeable'}, newInput('key', 'Key', 'Key'), html('button', {}, 'Purge key')),
-html('form', {'data-needs': 'purgeable_by_prefix'}, newInput('prefix', 'Prefix', 'Prefix of keys'), html('button', {}, 'Purge by prefix')),
-html('form', {}, newSure('Purge all…', 'all', 'Yes, remove all entries')));
+html('form', {'data-needs': 'purgeable'}, newInput('key', 'Key', 'Key'), newFleet(), html('button', {}, 'Purge key')),
+html('form', {'data-needs': 'purgeable_by_prefix'}, newInput('prefix', 'Prefix', 'Prefix of keys'), newFleet(), html('button', {}, 'Purge by prefix')),
+html('form', {}, newFleet(), newSure('Purge all…', 'all', 'Yes, remove all entries')));
 
 // What can be changed, each with a hint.
 const tunables = [['max_loads', 'Most loads at once', '10'], ['expire', 'Expire', '5m'], ['grace', 'Grace', '1m'], ['patience', 'Patience', '100ms']];

@@ -41,6 +41,7 @@ type jsonCache struct {
 	SourceLost    *jsonFailure `json:"last_source_error"`
 	Purgeable     bool         `json:"purgeable"`
 	Prefixes      bool         `json:"purgeable_by_prefix"`
+	Fleet         bool         `json:"purgeable_in_fleet"`
 	Findings      []finding    `json:"findings"`
 }
 

@@ -70,6 +70,7 @@ func makeCache(e *element[Snapshot], l *look[Snapshot], points int, withErrors b
 		SourceLost:    newJSONFailure(lost, withErrors),
 		Purgeable:     l.cache.Purge != nil,
 		Prefixes:      l.cache.PurgePrefix != nil,
+		Fleet:         l.stats.operation.Fleet,
 		Findings:      l.found,
 	}, cacheViews.source, l.stats)
 	if err != nil {

@@ -41,6 +41,9 @@ import (
 // "expire_seconds": 300, "grace_seconds": 60, "max_loads": 10, "patience_seconds": 0.1}; or {"error": "..."}, and
 // nothing is changed.
 //
+// With fleet=1 a purge of a near cache, whose store knows the fleet, is a Revoke, DelPrefix or Clear: it removes from
+// the store and from all instances, and may take their MaxLag.
+//
 // The answer to a purge is JSON: {"removed": 1} with the number of entries removed, 0 if
 // the cache does not have the key, or {"error": "..."}. That of a near cache has a "note" too:
 // the store still has the values.

@@ -2,20 +2,23 @@ package stats
 
 import (
 	"net/http"
+	"strings"
 
 	"github.com/pinwheel-cache/pinwheel/internal/sources"
 )
 
-const wantPurge = "want the fields cache and key, cache and prefix, or cache and all=1, form-encoded: curl -d 'cache=users&key=42'"
+const wantPurge = "want the fields cache and key, cache and prefix, or cache and all=1, form-encoded: curl -d 'cache=users&key=42'; and perhaps fleet=1"
 
 // servePurge removes entries of a cache, and answers with how many it removed.
 func servePurge(w http.ResponseWriter, r *http.Request, name string, c sources.Cache[Snapshot]) *refusal {
-	keys, prefixes, all := r.PostForm["key"], r.PostForm["prefix"], r.PostForm["all"]
-	if len(keys)+len(prefixes)+len(all) != 1 || len(all) == 1 && all[0] != "1" {
+	keys, prefixes, all, fleet := r.PostForm["key"], r.PostForm["prefix"], r.PostForm["all"], r.PostForm.Get("fleet")
+	if len(keys)+len(prefixes)+len(all) != 1 || len(all) == 1 && all[0] != "1" || fleet != "" && fleet != "1" {
 		return refuse(http.StatusBadRequest, wantPurge)
 	}
 	removed := 0
 	switch {
+	case fleet != "" && (c.Operation == nil || !c.Operation().Fleet):
+		return refuse(http.StatusBadRequest, "cache %q is no near cache whose store knows the fleet: want no field fleet", name)
 	case len(all) == 1 && c.PurgeAll == nil:
 		return refuse(http.StatusBadRequest, "cache %q cannot be purged", name)
 	case len(all) == 1:
@@ -35,8 +38,14 @@ func servePurge(w http.ResponseWriter, r *http.Request, name string, c sources.C
 		}
 	}
 	done := map[string]any{"removed": removed}
-	if s, ok := c.Snapshot(); ok && s.Near.exists() {
-		done["note"] = "From the memory of this instance only: the store still has the values, and the next read brings them back. Del removes them for all."
+	if s, ok := c.Snapshot(); fleet != "" {
+		var err error
+		text := strings.Join(append(keys, prefixes...), "") // there is one at most
+		if done["removed"], err = c.PurgeFleet(r.Context(), text, len(keys) == 0); err != nil {
+			return refuse(http.StatusBadGateway, "%v", err)
+		}
+	} else if ok && s.Near.exists() {
+		done["note"] = "From the memory of this instance only: the store still has the values, and the next read brings them back. Fleet removes them for all."
 	}
 	answerJSON(w, http.StatusOK, done)
 	return nil

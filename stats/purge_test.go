@@ -2,6 +2,7 @@ package stats_test
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -51,6 +52,42 @@ func (c purgeable) purgeAll() int { return c.remove(func(int) bool { return true
 
 func (c purgeable) register(r *stats.Registry, name string) {
 	r.Add(sources.Cache[stats.Snapshot]{Name: name, Snapshot: always(stats.Snapshot{}), Purge: c.purge, PurgePrefix: c.purgePrefix, PurgeAll: c.purgeAll})
+}
+
+// TestPurgeOfTheFleet checks that fleet=1 asks the near cache, and is refused for others.
+func TestPurgeOfTheFleet(t *testing.T) {
+	var r stats.Registry
+	newPurgeable(1).register(&r, "plain")
+	users := newPurgeable(1, 2, 3)
+	var asked []string
+	var failure error
+	r.Add(sources.Cache[stats.Snapshot]{
+		Name: "near", Snapshot: always(stats.Snapshot{Near: stats.Near{MaxLag: 1}}), Purge: users.purge, PurgePrefix: users.purgePrefix, PurgeAll: users.purgeAll,
+		Operation: func() sources.Operation { return sources.Operation{Fleet: true} },
+		PurgeFleet: func(_ context.Context, text string, prefix bool) (int, error) {
+			asked = append(asked, fmt.Sprint(text, prefix))
+			return 70, failure
+		},
+	})
+	h := r.Handler(stats.WithOperators(anybody))
+	for _, body := range []string{"key=2", "prefix=3", "all=1"} {
+		w := purge{body: "cache=near&fleet=1&" + body}.send(h)
+		if removed, refused := answerOf(t, w); removed != 70 || strings.Contains(w.Body.String(), "note") {
+			t.Errorf("%s: %d, %s", body, removed, refused)
+		}
+	}
+	if want := []string{"2false", "3true", "true"}; !slices.Equal(asked, want) || len(users) > 0 {
+		t.Errorf("asked for %q, want %q; %v are left", asked, want, users)
+	}
+	for _, bad := range []string{"cache=near&fleet=2&all=1", "cache=near&fleet=1&key=x", "cache=plain&fleet=1&all=1"} {
+		if _, refused := answerOf(t, purge{body: bad}.send(h)); refused == "" || len(asked) > 3 {
+			t.Errorf("%s: asked for %q, refused: %s", bad, asked, refused)
+		}
+	}
+	failure = errors.New("the store is away")
+	if w := (purge{body: "cache=near&fleet=1&all=1"}).send(h); w.Code != http.StatusBadGateway || !strings.Contains(w.Body.String(), failure.Error()) {
+		t.Errorf("%d: %s", w.Code, w.Body)
+	}
 }
 
 // anybody authorizes every request.

@@ -36,12 +36,19 @@ type Cache[K comparable, V, L any] interface {
 	// the cache is used.
 	Follow(told Followed)
 
-	// Amend makes amend change each Snapshot of the cache before Stats or package stats return it, to add
-	// counts of its own. It is called outside all locks, by several goroutines at once, and must not ask
-	// for statistics. operate adds likewise to what operators see.
-	// failures says why the store failed last, and why the source lost its connection.
-	// Call Amend once, before the cache is used. Each may be nil.
-	Amend(amend func(*stats.Snapshot), operate func(*sources.Operation), failures func() (store, source *sources.Failure))
+	// Amend makes what builds on the cache add to its statistics.
+	// Call Amend once, before the cache is used.
+	Amend(by Owner)
+}
+
+// An Owner is what builds on a cache. Its functions are called outside all locks, by several goroutines at once, and
+// must not ask for statistics. Each may be nil.
+type Owner struct {
+	Amend    func(*stats.Snapshot)                   // changes each Snapshot before Stats or package stats return it
+	Operate  func(*sources.Operation)                // adds to what operators see
+	Failures func() (store, source *sources.Failure) // as that of sources.Cache
+
+	PurgeFleet func(ctx context.Context, text string, prefix bool) (removed int, err error) // likewise
 }
 
 // A Load is the context that the function of a load gets.

@@ -77,6 +77,11 @@ type Cache[S any] struct {
 	// PurgeAll removes all entries, and returns how many it removed.
 	PurgeAll func() (removed int)
 
+	// PurgeFleet removes a key, given as text, or all keys that begin with one, from a near cache, from its store
+	// and from all instances, and returns how many the store had, 1 for a single key. It must be called only if
+	// Operation has Fleet.
+	PurgeFleet func(ctx context.Context, text string, prefix bool) (removed int, err error)
+
 	// Tune changes options of the cache, or only reads them if change is nil, and returns those that
 	// hold now; alive is false once the cache is gone. It returns an error that says what is wrong,
 	// and has changed nothing then. change may be called several times.
@@ -142,6 +147,7 @@ type Operation struct {
 	Undone     int                 // gauge: likewise, keys whose Del has failed, and is repeated
 	Lost       uint64              // likewise, keys whose Del was given up
 	Tuned      uint64              // changes of options at run time
+	Fleet      bool                // PurgeFleet is possible
 }
 
 // Settings are the options of a cache, except its limit, which is in the snapshot. A zero
