@@ -193,10 +193,13 @@ func sourceOf[K comparable, V any](w weak.Pointer[Cache[K, V]]) (source sources.
 		})
 		return load, store, lost
 	}
-	source.PurgeFleet = func(ctx context.Context, text string, prefix bool) (removed int, err error) {
-		err = errGone
-		use(func(c *Cache[K, V]) { removed, err = c.owner.Load().PurgeFleet(ctx, text, prefix) })
-		return removed, err
+	source.PurgeFleet = func() (purge sources.PurgeFleet) {
+		use(func(c *Cache[K, V]) {
+			if o := c.owner.Load(); o != nil {
+				purge = o.PurgeFleet
+			}
+		})
+		return purge
 	}
 	source.Record = func(ctx context.Context, out io.Writer, oneIn int) error {
 		err := errGone

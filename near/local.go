@@ -51,8 +51,8 @@ type Local[K comparable, V any] struct {
 type owner struct {
 	serveOn   time.Duration            // its option
 	operate   func(*sources.Operation) // tells operators more; may be nil
-	purge     func(ctx context.Context, text string, prefix bool) (removed int, err error)
-	questions string // the beginning of the keys of which asked is told; empty: of none
+	purge     sources.PurgeFleet       // may be nil
+	questions string                   // the beginning of the keys of which asked is told; empty: of none
 	asked     func(text string)
 	relist    func() // after each ChangedAll; may be nil
 }
@@ -142,7 +142,7 @@ func newLocal[K comparable, V any](source Source, o LocalOptions[K, V], of owner
 			}
 		},
 		Operate: func(of *sources.Operation) {
-			of.StoreReads, of.Fleet = l.counts.storeReads.Histogram(), l.purge != nil
+			of.StoreReads = l.counts.storeReads.Histogram()
 			if l.operate != nil {
 				l.operate(of)
 			}

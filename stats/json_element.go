@@ -70,7 +70,7 @@ func makeCache(e *element[Snapshot], l *look[Snapshot], points int, withErrors b
 		SourceLost:    newJSONFailure(lost, withErrors),
 		Purgeable:     l.cache.Purge != nil,
 		Prefixes:      l.cache.PurgePrefix != nil,
-		Fleet:         l.stats.operation.Fleet,
+		Fleet:         l.cache.PurgeFleet != nil && l.cache.PurgeFleet() != nil,
 		Findings:      l.found,
 	}, cacheViews.source, l.stats)
 	if err != nil {

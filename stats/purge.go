@@ -15,9 +15,13 @@ func servePurge(w http.ResponseWriter, r *http.Request, name string, c sources.C
 	if len(keys)+len(prefixes)+len(all) != 1 || len(all) == 1 && all[0] != "1" || fleet != "" && fleet != "1" {
 		return refuse(http.StatusBadRequest, wantPurge)
 	}
+	var everywhere sources.PurgeFleet
+	if fleet != "" && c.PurgeFleet != nil {
+		everywhere = c.PurgeFleet()
+	}
 	removed := 0
 	switch {
-	case fleet != "" && (c.Operation == nil || !c.Operation().Fleet):
+	case fleet != "" && everywhere == nil:
 		return refuse(http.StatusBadRequest, "cache %q is no near cache whose store knows the fleet: want no field fleet", name)
 	case len(all) == 1 && c.PurgeAll == nil:
 		return refuse(http.StatusBadRequest, "cache %q cannot be purged", name)
@@ -38,10 +42,10 @@ func servePurge(w http.ResponseWriter, r *http.Request, name string, c sources.C
 		}
 	}
 	done := map[string]any{"removed": removed}
-	if s, ok := c.Snapshot(); fleet != "" {
+	if s, ok := c.Snapshot(); everywhere != nil {
 		var err error
 		text := strings.Join(append(keys, prefixes...), "") // there is one at most
-		if done["removed"], err = c.PurgeFleet(r.Context(), text, len(keys) == 0); err != nil {
+		if done["removed"], err = everywhere(r.Context(), text, len(keys) == 0); err != nil {
 			return refuse(http.StatusBadGateway, "%v", err)
 		}
 	} else if ok && s.Near.exists() {

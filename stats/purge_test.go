@@ -63,10 +63,11 @@ func TestPurgeOfTheFleet(t *testing.T) {
 	var failure error
 	r.Add(sources.Cache[stats.Snapshot]{
 		Name: "near", Snapshot: always(stats.Snapshot{Near: stats.Near{MaxLag: 1}}), Purge: users.purge, PurgePrefix: users.purgePrefix, PurgeAll: users.purgeAll,
-		Operation: func() sources.Operation { return sources.Operation{Fleet: true} },
-		PurgeFleet: func(_ context.Context, text string, prefix bool) (int, error) {
-			asked = append(asked, fmt.Sprint(text, prefix))
-			return 70, failure
+		PurgeFleet: func() sources.PurgeFleet {
+			return func(_ context.Context, text string, prefix bool) (int, error) {
+				asked = append(asked, fmt.Sprint(text, prefix))
+				return 70, failure
+			}
 		},
 	})
 	h := r.Handler(stats.WithOperators(anybody))

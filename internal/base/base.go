@@ -48,7 +48,7 @@ type Owner struct {
 	Operate  func(*sources.Operation)                // adds to what operators see
 	Failures func() (store, source *sources.Failure) // as that of sources.Cache
 
-	PurgeFleet func(ctx context.Context, text string, prefix bool) (removed int, err error) // likewise
+	PurgeFleet sources.PurgeFleet
 }
 
 // A Load is the context that the function of a load gets.

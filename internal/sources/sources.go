@@ -77,10 +77,9 @@ type Cache[S any] struct {
 	// PurgeAll removes all entries, and returns how many it removed.
 	PurgeAll func() (removed int)
 
-	// PurgeFleet removes a key, given as text, or all keys that begin with one, from a near cache, from its store
-	// and from all instances, and returns how many the store had, 1 for a single key. It must be called only if
-	// Operation has Fleet.
-	PurgeFleet func(ctx context.Context, text string, prefix bool) (removed int, err error)
+	// PurgeFleet returns what removes a key, or all with a prefix, from a near cache, its store and all instances;
+	// nil if the cache is none, or its store knows no instances.
+	PurgeFleet func() PurgeFleet
 
 	// Tune changes options of the cache, or only reads them if change is nil, and returns those that
 	// hold now; alive is false once the cache is gone. It returns an error that says what is wrong,
@@ -92,6 +91,10 @@ type Cache[S any] struct {
 	// the error of w.
 	Record func(ctx context.Context, w io.Writer, oneIn int) error
 }
+
+// A PurgeFleet removes a key, given as text, or all keys that begin with it, and returns how many the store had; 1 for
+// a single key.
+type PurgeFleet func(ctx context.Context, text string, prefix bool) (removed int, err error)
 
 // A Wheel is to a timing wheel what a [Cache] is to a cache. S is stats.WheelSnapshot.
 type Wheel[S any] struct {
@@ -147,7 +150,6 @@ type Operation struct {
 	Undone     int                 // gauge: likewise, keys whose Del has failed, and is repeated
 	Lost       uint64              // likewise, keys whose Del was given up
 	Tuned      uint64              // changes of options at run time
-	Fleet      bool                // PurgeFleet is possible
 }
 
 // Settings are the options of a cache, except its limit, which is in the snapshot. A zero
