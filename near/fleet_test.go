@@ -3,6 +3,7 @@ package near_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -40,7 +41,7 @@ func inSquad(t *testing.T, test func(s *squad)) {
 		}
 		s.server.delay = func() time.Duration { return 20 * time.Millisecond }
 		for i := range s.all {
-			s.all[i] = s.join(near.Options[int, int]{MaxLag: lags[i]})
+			s.all[i] = s.join(near.Options[int, int]{Name: fmt.Sprint("squad ", i), MaxLag: lags[i]})
 		}
 		time.Sleep(20 * time.Second)
 		test(s)
@@ -51,7 +52,7 @@ func inSquad(t *testing.T, test func(s *squad)) {
 }
 
 func (s *squad) join(o near.Options[int, int]) *instance {
-	o.Prefix, o.Name = "k:", "squad "+o.MaxLag.String()
+	o.Prefix = "k:"
 	c, err := near.New[int, int](s.server, s.server, o)
 	must(s.t, err)
 	return c
@@ -87,7 +88,7 @@ var removals = map[string]func(one *instance) error{
 	"DelPrefix": func(one *instance) error { _, err := one.DelPrefix(context.Background(), "7"); return err },
 	"Clear":     func(one *instance) error { return one.Clear(context.Background()) },
 	"the page": func(*instance) error { // of the first
-		r := httptest.NewRequest(http.MethodPost, "/purge", strings.NewReader("cache=squad "+lags[0].String()+"&fleet=1&key=7"))
+		r := httptest.NewRequest(http.MethodPost, "/purge", strings.NewReader("cache=squad 0&fleet=1&key=7"))
 		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 		w := httptest.NewRecorder()
 		stats.Handler(stats.WithOperators(func(*http.Request) error { return nil })).ServeHTTP(w, r)
@@ -194,6 +195,7 @@ func (s *squad) replace(o near.Options[int, int], which ...int) (unlisted *atomi
 	unlisted, o.Prefix = new(atomic.Bool), "k:"
 	for _, i := range which {
 		must(s.t, s.all[i].Close(s.t.Context()))
+		o.Name = fmt.Sprint("squad ", i)
 		c, err := near.New[int, int](lister{s.server, unlisted}, s.server, o)
 		must(s.t, err)
 		s.all[i] = c
