@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/pinwheel-cache/pinwheel/near/neartest"
 	"github.com/pinwheel-cache/pinwheel/near/redis"
 	"github.com/redis/rueidis"
 )
@@ -28,21 +29,18 @@ func TestNotifications(t *testing.T) {
 	}
 	w, every := watch(t, prefixes, lag), watch(t, all, lag)
 	for _, key := range []string{`a*b[c]?\1`, "b\x00\xff"} {
-		w.tellsKey(t, key, func() {
+		w.TellsKey(t, key, func() {
 			do(t, s, "EVAL", "redis.call('SELECT', 3) redis.call('SET', 'axxbc?1', '') redis.call('GET', 'bmiss') redis.call('SET', ARGV[1], '')", "0", key)
 		})
 	}
-	every.tellsKey(t, "here", func() { do(t, s, "SET", "here", "") })
+	every.TellsKey(t, "here", func() { do(t, s, "SET", "here", "") })
 	began := time.Now()
-	every.await(t, "beats", func() bool { return every.asOf.After(began.Add(lag)) })
-	every.tellsKey(t, "last", func() { do(t, s, "GET", "miss"); do(t, s, "SET", "last", "") })
-	for of, want := range map[*recorder][]string{w: {`a*b[c]?\1`, "b\x00\xff"}, every: {"here", "last"}} {
-		of.mu.Lock()
-		slices.Sort(of.keys)
-		if got := slices.Compact(of.keys); !slices.Equal(got, want) {
+	every.Await(t, "beats", func(told neartest.Told) bool { return told.AsOf.After(began.Add(lag)) })
+	every.TellsKey(t, "last", func() { do(t, s, "GET", "miss"); do(t, s, "SET", "last", "") })
+	for of, want := range map[*neartest.Recorder][]string{w: {`a*b[c]?\1`, "b\x00\xff"}, every: {"here", "last"}} {
+		if got := slices.Compact(slices.Sorted(slices.Values(of.Told().Keys))); !slices.Equal(got, want) {
 			t.Errorf("told %q, want %q", got, want)
 		}
-		of.mu.Unlock()
 	}
 }
 
@@ -73,9 +71,9 @@ func TestSettingLacks(t *testing.T) {
 	}
 	do(t, s, "CONFIG", "SET", "notify-keyspace-events", "KA")
 	w := watch(t, open(t, redis.Options{}, s.Addr), lag)
-	w.awaitAgain(t, "the setting", func() {
+	w.AwaitAgain(t, "the setting", func() {
 		do(t, s, "CONFIG", "SET", "notify-keyspace-events", "Ex")
-		w.awaitLost(t, "notify-keyspace-events lacks")
+		w.AwaitLost(t, "notify-keyspace-events lacks")
 		do(t, s, "CONFIG", "SET", "notify-keyspace-events", "KA")
 	})
 }
@@ -84,9 +82,9 @@ func TestSettingLacks(t *testing.T) {
 // session has ended.
 func TestOwnKeyOfASession(t *testing.T) {
 	s := server(t, append(notTracking, "--notify-keyspace-events", "KA")...)
-	w := &recorder{maxLag: lag, news: make(chan struct{}, 1)}
-	stop := watchWith(open(t, redis.Options{}, s.Addr), w)
-	w.await(t, "service", func() bool { return w.served })
+	w := neartest.NewRecorder(t, lag)
+	stop := neartest.Watch(open(t, redis.Options{}, s.Addr), w)
+	w.Await(t, "service", func(told neartest.Told) bool { return told.Serving })
 	keys, err := s.Do("EVAL", "local all = redis.call('KEYS', 'near:beat:*') for i, key in ipairs(all) do all[i] = redis.call('PTTL', key) end return all", "0")
 	check(t, err)
 	left, err := keys.AsIntSlice()

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/pinwheel-cache/pinwheel/near"
+	"github.com/pinwheel-cache/pinwheel/near/neartest"
 	"github.com/pinwheel-cache/pinwheel/near/redis"
 	"github.com/pinwheel-cache/pinwheel/near/redis/redistest"
 	"github.com/redis/rueidis"
@@ -92,16 +93,16 @@ func TestConnectLater(t *testing.T) {
 	o.Client.Password = "wrong"
 	wrong := open(t, o, s.Addr)
 	o.Client.Password = "pw"
-	refused := &recorder{maxLag: lag, news: make(chan struct{}, 1)}
-	defer watchWith(wrong, refused)()
-	lost := &recorder{maxLag: lag, news: make(chan struct{}, 1)}
-	stop := watchWith(r, lost)
-	lost.await(t, "Lost", func() bool { return len(lost.losts) > 0 })
+	refused := neartest.NewRecorder(t, lag)
+	defer neartest.Watch(wrong, refused)()
+	lost := neartest.NewRecorder(t, lag)
+	stop := neartest.Watch(r, lost)
+	lost.Await(t, "Lost", func(told neartest.Told) bool { return len(told.Losts) > 0 })
 	check(t, s.Restart())
-	lost.await(t, "service", func() bool { return lost.served })
+	lost.Await(t, "service", func(told neartest.Told) bool { return told.Serving })
 	check(t, r.Set(t.Context(), "user:1", found("1")))
 	stop()
-	refused.awaitLost(t, "WRONGPASS")
+	refused.AwaitLost(t, "WRONGPASS")
 	if err := wrong.Set(t.Context(), "user:1", found("1")); err == nil || !strings.Contains(err.Error(), "WRONGPASS") {
 		t.Errorf("a Set with a wrong password: %v", err)
 	}
@@ -222,10 +223,10 @@ func TestACL(t *testing.T) {
 }
 
 // useAll calls every method of the store.
-func useAll(t *testing.T, r *redis.Redis, w *recorder) {
+func useAll(t *testing.T, r *redis.Redis, w *neartest.Recorder) {
 	t.Helper()
 	ctx := t.Context()
-	w.tellsKey(t, "user:1", func() { check(t, r.Set(ctx, "user:1", found("one"))) })
+	w.TellsKey(t, "user:1", func() { check(t, r.Set(ctx, "user:1", found("one"))) })
 	if got := get(t, r, "user:1"); string(got.Value) != "one" {
 		t.Errorf("%+v", got)
 	}
@@ -273,34 +274,14 @@ func TestChannel(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := open(t, redis.Options{Channel: "changes"}, s.Addr)
 			w := watch(t, r, lag)
-			told := func(key string, change func() error) {
-				t.Helper()
-				w.tellsKey(t, key, func() { check(t, change()) })
-			}
-			ctx := t.Context()
-			key, n := "", 0
-			leased := func(what string, end func(token string) error) {
-				t.Helper()
-				w.tells(t, what, func() {
-					n++
-					key = fmt.Sprint("user:leased ", n) // of which nothing was told yet
-					items, err := r.Lease(ctx, time.Hour, key)
-					check(t, err)
-					check(t, end(items[0].Token))
-				}, func() bool { return countLocked(w, key) > 0 })
-			}
-			told("user:1", func() error { return r.Set(ctx, "user:1", found("1")) })
-			told("user:1", func() error { return r.Del(ctx, "user:1") })
-			leased("Fill", func(token string) error { _, err := r.Fill(ctx, key, token, found("2")); return err })
-			leased("Release", func(token string) error { return r.Release(ctx, key, token) })
-			w.awaitAgain(t, "the reconnect", func() { s.Kill(); check(t, s.Restart()) })
-			told("user:3", func() error { return r.Set(ctx, "user:3", near.Item{State: near.Absent, TTL: time.Hour}) })
+			w.AwaitAgain(t, "the reconnect", func() { s.Kill(); check(t, s.Restart()) })
+			w.TellsKey(t, "user:1", func() { check(t, r.Set(t.Context(), "user:1", found("1"))) })
 			if name == "no INFO" {
 				return
 			}
-			w.awaitAgain(t, "a master again", func() {
+			w.AwaitAgain(t, "a master again", func() {
 				do(t, s, "REPLICAOF", "127.0.0.1", "1")
-				w.awaitLost(t, "replica")
+				w.AwaitLost(t, "replica")
 				do(t, s, "REPLICAOF", "NO", "ONE")
 			})
 		})

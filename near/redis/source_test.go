@@ -2,7 +2,6 @@ package redis_test
 
 import (
 	"bytes"
-	"fmt"
 	"log/slog"
 	"regexp"
 	"slices"
@@ -12,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/pinwheel-cache/pinwheel/near/neartest"
 	"github.com/pinwheel-cache/pinwheel/near/redis"
 	"github.com/pinwheel-cache/pinwheel/near/redis/redistest"
 	"github.com/redis/rueidis"
@@ -30,34 +30,21 @@ func tellsAll(t *testing.T, s *redistest.Server, twice bool) {
 		key      string
 		commands [][]string
 	}{
-		{"user:set", [][]string{{"SET", "user:set", "1"}}},
 		{"item:other prefix", [][]string{{"SET", "item:other prefix", "1"}}},
-		{"user:del", [][]string{{"SETEX", "user:del", "60", "1"}, {"DEL", "user:del"}}},
-		{"user:expired", [][]string{{"SET", "user:expired", "1", "PX", "20"}}},
 		{"user:hash", [][]string{{"HSET", "user:hash", "f", "1"}}},
-		{"user:\x00\xff\r\n", [][]string{{"SET", "user:\x00\xff\r\n", "1"}}},
 		{"user:" + strings.Repeat("k", 1<<20), [][]string{{"SET", "user:" + strings.Repeat("k", 1<<20), "1"}}},
-		{"user:big value", [][]string{{"SET", "user:big value", strings.Repeat("v", 1<<20)}}},
 	} {
-		w.tellsKey(t, c.key, func() {
+		w.TellsKey(t, c.key, func() {
 			for _, command := range c.commands {
 				do(t, s, command...)
 			}
 		})
 	}
-	n, messages := 0, 2 // when it is written, and when it expires
-	if twice {
-		messages++ // a TTL has one of its own
-	}
-	w.tells(t, "the expiry", func() {
-		n = count(w, "user:expired")
-		do(t, s, "SET", "user:expired", "1", "PX", "20")
-	}, func() bool { return countLocked(w, "user:expired") >= n+messages })
-	w.tellsKey(t, "user:last", func() {
+	w.TellsKey(t, "user:last", func() {
 		do(t, s, "SET", "nobody:1", "1")
 		do(t, s, "SET", "user:last", "1")
 	})
-	if count(w, "nobody:1") > 0 {
+	if w.Told().Count("nobody:1") > 0 {
 		t.Error("a key without the prefix was told")
 	}
 	alone := [][]string{{"FLUSHALL"}, {"FLUSHDB"}}
@@ -67,10 +54,10 @@ func tellsAll(t *testing.T, s *redistest.Server, twice bool) {
 	}
 	for _, all := range slices.Repeat(alone, 5) { // at once after the one before was told
 		alls := 0
-		w.tells(t, all[0]+" on the same connection", func() {
-			alls = w.countAlls()
+		w.Tells(t, all[0]+" on the same connection", func() {
+			alls = w.Told().Alls
 			do(t, s, all...)
-		}, func() bool { return w.alls > alls })
+		}, func(told neartest.Told) bool { return told.Alls > alls })
 	}
 }
 
@@ -78,11 +65,11 @@ func tellsAll(t *testing.T, s *redistest.Server, twice bool) {
 func TestQuestionsAreNoChanges(t *testing.T) {
 	s := server(t)
 	w := watch(t, open(t, redis.Options{Prefixes: []string{""}}, s.Addr), lag)
-	w.tellsKey(t, "last", func() {
+	w.TellsKey(t, "last", func() {
 		do(t, s, "SET", "near:beat:{1}:x:1", "1")
 		do(t, s, "SET", "last", "1")
 	})
-	if count(w, "near:beat:{1}:x:1") > 0 {
+	if w.Told().Count("near:beat:{1}:x:1") > 0 {
 		t.Error("a question was told")
 	}
 }
@@ -103,106 +90,15 @@ func TestSourceTellsAMultiOfTenThousand(t *testing.T) {
 		commands[i] = commands[i].Pin() // they may be sent again
 	}
 	first := 0
-	w.tells(t, "10,000 keys", func() {
-		w.mu.Lock()
-		first = len(w.keys)
-		w.mu.Unlock()
+	w.Tells(t, "10,000 keys", func() {
+		first = len(w.Told().Keys)
 		for _, reply := range c.DoMulti(t.Context(), commands...) {
 			check(t, reply.Error())
 		}
-	}, func() bool { return len(w.keys)-first >= 10_000 })
-	keys := slices.Sorted(slices.Values(w.keys[first:]))
+	}, func(told neartest.Told) bool { return len(told.Keys)-first >= 10_000 })
+	keys := slices.Sorted(slices.Values(w.Told().Keys[first:]))
 	if n := len(slices.Compact(keys)); n != 10_000 {
 		t.Errorf("%d different keys were told", n)
-	}
-}
-
-// A checker remembers what was written when, and looks at each Current whether all that
-// was written before has been told.
-type checker struct {
-	recorder
-	tell    sync.Mutex
-	told    map[string]bool
-	written map[string]time.Time // when the write was acknowledged, until it is told
-	forgot  int
-	missing int
-}
-
-func (c *checker) Changed(keys ...string) {
-	c.tell.Lock()
-	defer c.tell.Unlock()
-	for _, key := range keys {
-		c.told[key] = true
-		delete(c.written, key)
-	}
-}
-
-// write calls f, which writes a key. A ChangedAll meanwhile may be what tells of it.
-func (c *checker) write(key string, f func()) {
-	before := c.forgotten()
-	f()
-	c.tell.Lock()
-	defer c.tell.Unlock()
-	if !c.told[key] && c.forgot == before {
-		c.written[key] = time.Now()
-	}
-}
-
-func (c *checker) forgotten() int {
-	c.tell.Lock()
-	defer c.tell.Unlock()
-	return c.forgot
-}
-
-func (c *checker) ChangedAll() {
-	c.tell.Lock()
-	c.forgot++
-	clear(c.written)
-	c.tell.Unlock()
-	c.recorder.ChangedAll()
-}
-
-func (c *checker) Current(asOf time.Time) {
-	c.tell.Lock()
-	for _, at := range c.written {
-		if at.Before(asOf) {
-			c.missing++
-		}
-	}
-	c.tell.Unlock()
-	c.recorder.Current(asOf)
-}
-
-// Catches: a Current of this question's time instead of the previous one's, or of the
-// answer's; a Current that overtakes what it vouches for.
-func TestCurrentComesAfterWhatItVouchesFor(t *testing.T) {
-	for name, o := range map[string]redis.Options{"tracking": {}, "notifications": {}, "channel": {Channel: "changes"}} {
-		t.Run(name, func(t *testing.T) {
-			r := open(t, o, server(t, modes[name]...).Addr)
-			c := &checker{recorder: recorder{maxLag: 60 * time.Millisecond, news: make(chan struct{}, 1)}, told: map[string]bool{}, written: map[string]time.Time{}}
-			stop := watchWith(r, c)
-			c.await(t, "the first Current", func() bool { return c.served })
-			var writers sync.WaitGroup
-			for g := range 4 {
-				writers.Go(func() {
-					for i := range 2000 {
-						key := fmt.Sprintf("user:%d.%d", g, i)
-						c.write(key, func() {
-							if err := r.Set(t.Context(), key, found("1")); err != nil {
-								t.Error(err)
-							}
-						})
-					}
-				})
-			}
-			writers.Wait()
-			wrote := time.Now()
-			c.await(t, "all to be vouched for", func() bool { return c.asOf.After(wrote) })
-			stop()
-			if c.missing > 0 {
-				t.Errorf("%d changes were vouched for before they were told", c.missing)
-			}
-		})
 	}
 }
 
@@ -228,7 +124,7 @@ func TestSnapshotIsLogged(t *testing.T) {
 			do(t, s, "SET", "k", "1")
 			do(t, s, "SAVE")
 		}
-		w.awaitAgain(t, "the restart", func() { s.Kill(); check(t, s.Restart()) })
+		w.AwaitAgain(t, "the restart", func() { s.Kill(); check(t, s.Restart()) })
 		if warned() != loaded {
 			t.Errorf("after a start with a snapshot (%t): %s", loaded, &text)
 		}
@@ -247,19 +143,19 @@ func TestBusyScript(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := server(t, append(args, "--lua-time-limit", "200")...) // milliseconds
 			w := watch(t, open(t, redis.Options{}, s.Addr), 3*time.Second)
-			w.awaitAgain(t, "the end of the script", func() {
+			w.AwaitAgain(t, "the end of the script", func() {
 				go s.Do("EVAL", "while true do end", "0") // it ends with an error
-				w.awaitLost(t, "BUSY")
+				w.AwaitLost(t, "BUSY")
 				do(t, s, "SCRIPT", "KILL")
 			})
-			w.tellsKey(t, "user:after", func() { do(t, s, "SET", "user:after", "1") })
+			w.TellsKey(t, "user:after", func() { do(t, s, "SET", "user:after", "1") })
 		})
 	}
 }
 
 // A stuck watcher is in the middle of its first Changed until it is released.
 type stuck struct {
-	recorder
+	*neartest.Recorder
 	inside  sync.Once
 	entered chan struct{}
 	release chan struct{}
@@ -267,7 +163,7 @@ type stuck struct {
 
 func (s *stuck) Changed(keys ...string) {
 	s.inside.Do(func() { close(s.entered); <-s.release })
-	s.recorder.Changed(keys...)
+	s.Recorder.Changed(keys...)
 }
 
 // Catches: a watcher that Redis waits for with its memory, and one that is not told what
@@ -275,9 +171,9 @@ func (s *stuck) Changed(keys ...string) {
 func TestStuckWatcherCostsRedisNothing(t *testing.T) {
 	s := server(t)
 	r := open(t, redis.Options{}, s.Addr)
-	w := &stuck{recorder: recorder{maxLag: lag, news: make(chan struct{}, 1)}, entered: make(chan struct{}), release: make(chan struct{})}
-	stop := watchWith(r, w)
-	w.await(t, "the first Current", func() bool { return w.served })
+	w := &stuck{Recorder: neartest.NewRecorder(t, lag), entered: make(chan struct{}), release: make(chan struct{})}
+	stop := neartest.Watch(r, w)
+	w.Await(t, "the first Current", func(told neartest.Told) bool { return told.Serving })
 	do(t, s, "SET", "user:first", "1")
 	<-w.entered
 	long := strings.Repeat("x", 1000)
@@ -289,9 +185,9 @@ func TestStuckWatcherCostsRedisNothing(t *testing.T) {
 	if omem := field(tracker(t, s), "omem"); omem > 1<<20 {
 		t.Errorf("Redis keeps %d bytes for a watcher that is stuck", omem)
 	}
-	alls := w.countAlls()
+	alls := w.Told().Alls
 	close(w.release)
-	w.await(t, "the ChangedAll for what did not fit", func() bool { return w.alls > alls })
+	w.Await(t, "the ChangedAll for what did not fit", func(told neartest.Told) bool { return told.Alls > alls })
 	stop()
 }
 

@@ -21,7 +21,7 @@ func TestTLS(t *testing.T) {
 	_, port, _ := net.SplitHostPort(addr)
 	r := open(t, redis.Options{Client: rueidis.ClientOption{TLSConfig: &tls.Config{RootCAs: roots}}}, addr)
 	w := watch(t, r, lag)
-	w.tellsKey(t, "user:1", func() { check(t, r.Set(t.Context(), "user:1", found("one"))) })
+	w.TellsKey(t, "user:1", func() { check(t, r.Set(t.Context(), "user:1", found("one"))) })
 	if got := get(t, r, "user:1"); string(got.Value) != "one" {
 		t.Errorf("%+v", got)
 	}
@@ -29,8 +29,8 @@ func TestTLS(t *testing.T) {
 	if over := strings.Count(text, " laddr="+addr+" "); over < 2 { // the watch, and the store's
 		t.Errorf("%d connections to port %s: %s", over, port, text)
 	}
-	w.awaitAgain(t, "the reconnect", func() { do(t, s, "CLIENT", "KILL", "ID", strconv.Itoa(field(tracker(t, s), "id"))) })
-	w.tellsKey(t, "user:2", func() { check(t, r.Set(t.Context(), "user:2", found("two"))) })
+	w.AwaitAgain(t, "the reconnect", func() { do(t, s, "CLIENT", "KILL", "ID", strconv.Itoa(field(tracker(t, s), "id"))) })
+	w.TellsKey(t, "user:2", func() { check(t, r.Set(t.Context(), "user:2", found("two"))) })
 
 	for name, config := range map[string]*tls.Config{"not trusted": {RootCAs: x509.NewCertPool()}, "another name": {RootCAs: roots, ServerName: "another.example"}} {
 		o := redis.Options{Prefixes: []string{"user:"}, Client: rueidis.ClientOption{InitAddress: []string{addr}, TLSConfig: config}}

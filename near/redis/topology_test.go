@@ -3,19 +3,17 @@ package redis_test
 import (
 	"context"
 	"fmt"
-	"io"
 	"maps"
-	"net"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/pinwheel-cache/pinwheel/cache"
 	"github.com/pinwheel-cache/pinwheel/near"
+	"github.com/pinwheel-cache/pinwheel/near/neartest"
 	"github.com/pinwheel-cache/pinwheel/near/redis"
 	"github.com/pinwheel-cache/pinwheel/near/redis/redistest"
 	"github.com/redis/rueidis"
@@ -52,31 +50,14 @@ func inCluster(t *testing.T, denied []string) {
 	for _, s := range c.Masters {
 		key := keyOf(t, s)
 		numbers[r.Server(key)] = true
-		w.tellsKey(t, key, func() { do(t, s, "SET", key, "1") })
+		w.TellsKey(t, key, func() { do(t, s, "SET", key, "1") })
 		alls := 0
-		w.tells(t, "FLUSHALL", func() { alls = w.countAlls(); do(t, s, "FLUSHALL") }, func() bool { return w.alls > alls })
+		w.Tells(t, "FLUSHALL", func() { alls = w.Told().Alls; do(t, s, "FLUSHALL") }, func(told neartest.Told) bool { return told.Alls > alls })
 	}
 
 	if !maps.Equal(numbers, map[int]bool{0: true, 1: true, 2: true}) {
 		t.Errorf("the servers have the numbers %v", numbers)
 	}
-
-	var keys []string
-	for i := range 100 {
-		keys = append(keys, fmt.Sprint("user:", i))
-		check(t, r.Set(t.Context(), keys[i], found(keys[i])))
-	}
-	items, err := r.Get(t.Context(), keys...)
-	check(t, err)
-	for i, item := range items {
-		if item.State != near.Found || string(item.Value) != keys[i] {
-			t.Errorf("%s: %+v", keys[i], item)
-		}
-	}
-	if items, err := r.Lease(t.Context(), time.Hour, append(keys[:50:50], "user:new", "item:new")...); err != nil || items[0].State != near.Found || items[50].Token == "" || items[51].Token == "" {
-		t.Errorf("%+v, %v", items[50:], err)
-	}
-	check(t, r.Del(t.Context(), keys[1:]...))
 
 	from, slot, err := c.Owner("user:0")
 	check(t, err)
@@ -84,8 +65,8 @@ func inCluster(t *testing.T, denied []string) {
 	if from == to {
 		to = c.Masters[1]
 	}
-	w.awaitAgain(t, "the migration", func() { check(t, c.Migrate(slot, from, to)) })
-	w.tellsKey(t, "user:0", func() { do(t, to, "SET", "user:0", "newer") })
+	w.AwaitAgain(t, "the migration", func() { check(t, c.Migrate(slot, from, to)) })
+	w.TellsKey(t, "user:0", func() { do(t, to, "SET", "user:0", "newer") })
 	if got := get(t, r, "user:0"); string(got.Value) != "newer" {
 		t.Errorf("%+v", got)
 	}
@@ -93,9 +74,9 @@ func inCluster(t *testing.T, denied []string) {
 	fourth, err := redistest.StartNode()
 	redistest.Started(t, fourth, err)
 	prepare(fourth)
-	w.awaitAgain(t, "a fourth master", func() { check(t, c.Join(fourth)) })
-	w.awaitAgain(t, "its first slot", func() { check(t, c.Migrate(slot, to, fourth)) })
-	w.tellsKey(t, "user:0", func() { do(t, fourth, "SET", "user:0", "newest") })
+	w.AwaitAgain(t, "a fourth master", func() { check(t, c.Join(fourth)) })
+	w.AwaitAgain(t, "its first slot", func() { check(t, c.Migrate(slot, to, fourth)) })
+	w.TellsKey(t, "user:0", func() { do(t, fourth, "SET", "user:0", "newest") })
 
 	if _, err := redis.New(t.Context(), redis.Options{Prefixes: []string{""}, Channel: "c", Client: rueidis.ClientOption{InitAddress: []string{c.Masters[0].Addr}}}); err == nil {
 		t.Error("a channel in a cluster is no error")
@@ -122,12 +103,12 @@ func TestSentinel(t *testing.T) {
 	redistest.Started(t, f, err)
 	r := open(t, redis.Options{Client: rueidis.ClientOption{Sentinel: rueidis.SentinelOption{MasterSet: redistest.MasterName}}}, f.Addrs()...)
 	w := watch(t, r, lag)
-	w.tellsKey(t, "user:1", func() { check(t, r.Set(t.Context(), "user:1", found("1"))) })
+	w.TellsKey(t, "user:1", func() { check(t, r.Set(t.Context(), "user:1", found("1"))) })
 
 	// The old master stays alive, and its connections may stay open.
-	w.awaitAgain(t, "the failover", func() { check(t, f.Promote()) })
+	w.AwaitAgain(t, "the failover", func() { check(t, f.Promote()) })
 	for end := time.Now().Add(patience); ; { // a stall may have it reconnect to the old master before
-		w.tellsKey(t, "user:2", func() {
+		w.TellsKey(t, "user:2", func() {
 			for r.Set(t.Context(), "user:2", found("2")) != nil && time.Now().Before(end) {
 				time.Sleep(10 * time.Millisecond)
 			}
@@ -148,51 +129,15 @@ func TestSentinelOfTheMinority(t *testing.T) {
 	redistest.Started(t, f, err)
 	r := open(t, redis.Options{Client: rueidis.ClientOption{Sentinel: rueidis.SentinelOption{MasterSet: redistest.MasterName}}}, f.Sentinels[0].Addr)
 	w := watch(t, r, lag)
-	w.awaitAgain(t, "the majority", func() {
+	w.AwaitAgain(t, "the majority", func() {
 		for _, s := range f.Sentinels[1:] {
 			s.Kill()
 		}
-		w.awaitLost(t, "NOQUORUM")
+		w.AwaitLost(t, "NOQUORUM")
 		for _, s := range f.Sentinels[1:] {
 			check(t, s.Restart())
 		}
 	})
-}
-
-// A moving address leads to one server, and then to another one, while connections stay.
-type moving struct {
-	net.Listener
-	to atomic.Pointer[redistest.Server]
-}
-
-func move(t *testing.T, s *redistest.Server) *moving {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	check(t, err)
-	m := &moving{Listener: l}
-	m.to.Store(s)
-	t.Cleanup(func() { l.Close() })
-	go m.serve()
-	return m
-}
-
-func (m *moving) serve() {
-	for {
-		from, err := m.Accept()
-		if err != nil {
-			return
-		}
-		go func() {
-			defer from.Close()
-			to, err := net.Dial("tcp", m.to.Load().Addr)
-			if err != nil {
-				return
-			}
-			defer to.Close()
-			go func() { _, _ = io.Copy(from, to); from.Close() }()
-			_, _ = io.Copy(to, from)
-		}()
-	}
 }
 
 // kill ends connections of a server: those that track changes, or the others.
@@ -226,21 +171,21 @@ func TestMovedAddress(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel() // it mostly waits
 			before, after := server(t, c.args...), server(t, c.args...)
-			address := move(t, before)
+			address := proxy(t, before)
 			o := c.o
 			o.Client.Username, o.Client.Password = "default", "any"
-			r := open(t, o, address.Addr().String())
+			r := open(t, o, address.Addr)
 			first, second := watch(t, r, lag), watch(t, r, lag)
 			check(t, r.Set(t.Context(), "user:1", found("before")))
-			address.to.Store(after)
-			second.awaitAgain(t, "the second session", func() {
-				first.awaitAgain(t, "the first session", func() {
+			address.Turn(after.Addr, false)
+			second.AwaitAgain(t, "the second session", func() {
+				first.AwaitAgain(t, "the first session", func() {
 					c.fault(before)
 					_, _ = r.Get(t.Context(), "user:1") // dials
 				})
 			})
-			for _, w := range []*recorder{first, second} {
-				w.tellsKey(t, "user:1", func() { check(t, r.Set(t.Context(), "user:1", found("after"))) })
+			for _, w := range []*neartest.Recorder{first, second} {
+				w.TellsKey(t, "user:1", func() { check(t, r.Set(t.Context(), "user:1", found("after"))) })
 			}
 			if _, err := after.Do("GET", "user:1"); err != nil {
 				t.Errorf("the server to which the address leads now: %v", err)

@@ -9,11 +9,10 @@ import (
 	"net"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
-	"github.com/pinwheel-cache/pinwheel/near"
+	"github.com/pinwheel-cache/pinwheel/near/neartest"
 	"github.com/pinwheel-cache/pinwheel/near/redis"
 	"github.com/pinwheel-cache/pinwheel/near/redis/redistest"
 	"github.com/redis/rueidis"
@@ -29,13 +28,13 @@ func TestServerFaults(t *testing.T) {
 		eachMode(t, c.name, []string{"FLUSHALL", "evictions", "CLIENT KILL", "SIGSTOP", "SIGKILL", "busy script"}, func(t *testing.T, args []string) {
 			s := server(t, slices.Concat(c.args, args)...)
 			f := newFleet(t, redis.Options{}, s.Addr)
-			f.run(t, func() {
+			f.Run(t, nil, func() {
 				for range 2 * *rounds {
 					c.fault(t, s)
 					time.Sleep(c.pause)
 				}
 			})
-			f.verdict(t)
+			f.Verdict(t)
 			if c.name == "evictions" && evicted(t, s) == 0 {
 				t.Error("nothing was evicted")
 			}
@@ -51,14 +50,14 @@ func TestRemovedFromTheFleet(t *testing.T) {
 		eachMode(t, c.name, []string{"CLIENT KILL"}, func(t *testing.T, args []string) {
 			s := server(t, slices.Concat(c.args, args)...)
 			f := newFleet(t, redis.Options{}, s.Addr)
-			f.runWith(t, f.remove, func() {
+			f.Run(t, f.Revoke, func() {
 				time.Sleep(9 * time.Second) // until the list of the instances is old enough
 				for range 2 * *rounds {
 					c.fault(t, s)
 					time.Sleep(c.pause)
 				}
 			})
-			f.verdict(t)
+			f.Verdict(t)
 		})
 	}
 }
@@ -157,17 +156,6 @@ func evicted(t *testing.T, s *redistest.Server) (n int) {
 	return n
 }
 
-// TestMixedFleet lets a program without near caches write: it removes or overwrites the copy
-// in Redis by a plain client.
-//
-// Catches: an instance that sees only changes by near caches.
-func TestMixedFleet(t *testing.T) {
-	s := server(t)
-	f := newFleet(t, redis.Options{}, s.Addr)
-	f.runWith(t, f.foreignDel(t, s), func() { time.Sleep(maxLag) })
-	f.verdict(t)
-}
-
 // TestSnapshot kills Redis, which begins again with a snapshot. A write counts when a snapshot
 // has it: no cache can know what Redis forgets.
 func TestSnapshot(t *testing.T) {
@@ -175,7 +163,7 @@ func TestSnapshot(t *testing.T) {
 	s := server(t)
 	do(t, s, "SET", "kept", "1")
 	f := newFleet(t, redis.Options{}, s.Addr)
-	f.runWith(t, f.foreignDel(t, s, "SAVE"), func() {
+	f.Run(t, foreignDel(t, s, "SAVE"), func() {
 		for range 2 * *rounds {
 			time.Sleep(maxLag)
 			restart(t, s)
@@ -185,7 +173,7 @@ func TestSnapshot(t *testing.T) {
 			time.Sleep(maxLag)
 		}
 	})
-	f.verdict(t)
+	f.Verdict(t)
 }
 
 // TestCallersLeave stops Redis until all calls have returned: only their contexts can end them.
@@ -195,59 +183,17 @@ func TestCallersLeave(t *testing.T) {
 	t.Parallel()
 	s := server(t)
 	f := &fleet{}
-	f.connect(t, redis.Options{Client: rueidis.ClientOption{InitAddress: []string{s.Addr}, ConnWriteTimeout: time.Hour}}, nil)
+	f.connect(t, redis.Options{Client: rueidis.ClientOption{InitAddress: []string{s.Addr}, ConnWriteTimeout: time.Hour}})
 	check(t, s.Pause())
-	inTime(t, "calls", func() {
-		for key := range keys / 4 { // until after MaxLag
-			f.read(t.Context(), maxLag/10, f.caches[0], key)
-			ctx, cancel := context.WithTimeout(t.Context(), maxLag/10)
-			if err := f.del(ctx, 0, key); !errors.Is(err, context.DeadlineExceeded) {
-				t.Errorf("a Del: %v", err)
-			}
-			cancel()
+	for key := range neartest.Keys / 4 { // until after MaxLag
+		ctx, cancel := context.WithTimeout(t.Context(), maxLag/10)
+		_, _ = f.caches[0].Take(ctx, key, func(context.Context) (int, error) { return 0, nil }) // it asks nobody any more
+		cancel()
+		ctx, cancel = context.WithTimeout(t.Context(), maxLag/10)
+		if err := f.Del(ctx, 0, key); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("a Del: %v", err)
 		}
-	})
+		cancel()
+	}
 	check(t, s.Resume())
-}
-
-// A dropper is a source that loses most changes unnoticed.
-type dropper struct {
-	near.Source
-	dropped *atomic.Int64
-}
-
-func (d dropper) Watch(ctx context.Context, w near.Watcher) {
-	d.Source.Watch(ctx, droppingWatcher{w, d.dropped})
-}
-
-type droppingWatcher struct {
-	near.Watcher
-	dropped *atomic.Int64
-}
-
-func (d droppingWatcher) MaxLag() time.Duration { return near.MaxLag(d.Watcher) }
-
-func (d droppingWatcher) Changed(keys ...string) {
-	for _, key := range keys {
-		if rand.N(100) < 85 {
-			d.dropped.Add(1)
-		} else {
-			d.Watcher.Changed(key)
-		}
-	}
-}
-
-// Catches: an oracle that finds nothing when 85 % of the changes are lost.
-func TestOracleSeesLostChanges(t *testing.T) {
-	s := server(t)
-	f := &fleet{leave: someLeave}
-	var dropped atomic.Int64
-	for range instances {
-		f.connect(t, redis.Options{Client: rueidis.ClientOption{InitAddress: []string{s.Addr}}}, func(s near.Source) near.Source { return dropper{s, &dropped} })
-	}
-	f.run(t, f.untilStale)
-	t.Log(f)
-	if f.stale == 0 || dropped.Load() == 0 {
-		t.Errorf("%d changes were dropped, and %d reads were found stale", dropped.Load(), f.stale)
-	}
 }

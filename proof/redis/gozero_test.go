@@ -6,9 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"regexp"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -18,6 +16,7 @@ import (
 	"github.com/zeromicro/go-zero/core/syncx"
 
 	"github.com/pinwheel-cache/pinwheel/near/gozero"
+	"github.com/pinwheel-cache/pinwheel/near/neartest"
 	"github.com/pinwheel-cache/pinwheel/near/redis/redistest"
 )
 
@@ -27,7 +26,7 @@ var errNoRow = errors.New("no such row")
 // stored, and for writing while it removes the key. go-zero has no such lock: it may store a
 // row that was changed meanwhile. A cache in front of it cannot help that, so these tests
 // prevent it.
-type fills [keys]sync.RWMutex
+type fills [neartest.Keys]sync.RWMutex
 
 // A decorated is a go-zero cache with a near cache in front.
 type decorated struct {
@@ -35,12 +34,12 @@ type decorated struct {
 	fills *fills
 }
 
-func (d decorated) Take(ctx context.Context, key int, fetch func(context.Context) (row, error)) (got row, err error) {
+func (d decorated) Take(ctx context.Context, key int, fetch func(context.Context) (int, error)) (got int, err error) {
 	filling := false
 	err = d.TakeCtx(ctx, &got, keyOf(key), func(v any) (err error) {
 		d.fills[key].RLock()
 		filling = true
-		*v.(*row), err = fetch(ctx)
+		*v.(*int), err = fetch(ctx)
 		return err
 	})
 	if filling {
@@ -57,18 +56,18 @@ func (d decorated) Del(ctx context.Context, keys ...int) error {
 
 // newGoZeroFleet returns a fleet that reaches Redis at addr, and a del by an instance of go-zero
 // without a near cache, at s.
-func newGoZeroFleet(t *testing.T, s *redistest.Server, addr string) (*fleet, func(ctx context.Context, instance, key int) error) {
+func newGoZeroFleet(t *testing.T, s *redistest.Server, addr string) (*fleet, neartest.Removal) {
 	t.Helper()
 	logx.Disable()
 	nodes := func(addr string) cache.CacheConf {
 		return cache.CacheConf{{RedisConf: gozeroredis.RedisConf{Host: addr, Type: gozeroredis.NodeType, PingTimeout: 10 * time.Second}, Weight: 100}}
 	}
-	f, filling := &fleet{leave: []time.Duration{time.Minute, time.Minute, time.Minute}}, new(fills)
+	f, filling := &fleet{}, new(fills)
 	for i := range instances {
 		c, err := gozero.New(gozero.Conf{Name: fmt.Sprint(t.Name(), i), MaxLag: maxLag, Prefixes: []string{prefix}}, nodes(addr), errNoRow)
 		check(t, err)
 		t.Cleanup(func() { check(t, c.Close(context.Background())) })
-		f.caches = append(f.caches, decorated{c, filling})
+		f.add(decorated{c, filling}, time.Minute, time.Minute, time.Minute)
 	}
 	plain := cache.New(nodes(s.Addr), syncx.NewSingleFlight(), cache.NewStat("plain"), errNoRow)
 	return f, func(ctx context.Context, _, key int) error {
@@ -77,7 +76,7 @@ func newGoZeroFleet(t *testing.T, s *redistest.Server, addr string) (*fleet, fun
 		if rand.N(2) == 0 {
 			return plain.DelCtx(ctx, keyOf(key))
 		}
-		return plain.SetCtx(ctx, keyOf(key), f.db.read(key)) // each key has one writer
+		return plain.SetCtx(ctx, keyOf(key), f.Oracle.Newest(key)) // each key has one writer
 	}
 }
 
@@ -87,26 +86,28 @@ func TestMixedGoZeroFleet(t *testing.T) {
 	t.Run("none", func(t *testing.T) {
 		s := server(t)
 		f, change := newGoZeroFleet(t, s, s.Addr)
-		f.runWith(t, change, func() { time.Sleep(2 * maxLag) })
-		f.verdict(t)
+		f.Run(t, change, func() { time.Sleep(2 * maxLag) })
+		f.Verdict(t)
 	})
 	t.Run("they change keys themselves", func(t *testing.T) {
 		s := server(t)
 		f, _ := newGoZeroFleet(t, s, s.Addr)
-		f.run(t, func() { time.Sleep(2 * maxLag) })
-		f.verdict(t)
+		f.Run(t, nil, func() { time.Sleep(2 * maxLag) })
+		f.Verdict(t)
 	})
 	t.Run("the watch breaks", func(t *testing.T) {
 		s := server(t)
-		l := newLink(t, s.Addr)
-		f, change := newGoZeroFleet(t, s, l.addr)
-		f.runWith(t, change, func() {
+		p := newProxy(t, s.Addr)
+		f, change := newGoZeroFleet(t, s, p.Addr)
+		f.Run(t, change, func() {
 			for range 3 * *rounds {
 				time.Sleep(2 * maxLag)
-				l.suffer(cutWatch, []int{fromRedis}, maxLag/10)
+				over := p.Begin(cutWatch, neartest.FromServer)
+				time.Sleep(maxLag / 10)
+				over()
 			}
 		})
-		f.verdict(t)
+		f.Verdict(t)
 	})
 }
 
@@ -114,36 +115,8 @@ func TestMixedGoZeroFleet(t *testing.T) {
 func cutWatch(_ <-chan struct{}, write func([]byte) error) func([]byte) error {
 	return func(data []byte) error {
 		if bytes.Contains(data, []byte("invalidate")) {
-			return errCut
+			return neartest.ErrCut
 		}
 		return write(data)
-	}
-}
-
-// invalidation is a message of Redis about a change of one key.
-var invalidation = regexp.MustCompile(`>2\r\n\$10\r\ninvalidate\r\n\*1\r\n\$\d+\r\n[^\r]*\r\n`)
-
-// Catches: an oracle that finds nothing when 85 % of the changes are lost on their way to
-// instances of go-zero.
-func TestOracleSeesChangesLostByGoZero(t *testing.T) {
-	s := server(t)
-	var dropped atomic.Int64
-	l := newLink(t, s.Addr)
-	l.set([]int{fromRedis}, &trouble{fault: func(_ <-chan struct{}, write func([]byte) error) func([]byte) error {
-		return func(data []byte) error {
-			return write(invalidation.ReplaceAllFunc(data, func(message []byte) []byte {
-				if rand.N(100) < 85 {
-					dropped.Add(1)
-					return nil
-				}
-				return message
-			}))
-		}
-	}})
-	f, change := newGoZeroFleet(t, s, l.addr)
-	f.runWith(t, change, f.untilStale)
-	t.Log(f)
-	if f.stale == 0 || dropped.Load() == 0 {
-		t.Errorf("%d messages were dropped, and %d reads were found stale", dropped.Load(), f.stale)
 	}
 }

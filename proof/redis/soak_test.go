@@ -2,10 +2,13 @@ package redis_test
 
 import (
 	"flag"
+	"maps"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
+	"github.com/pinwheel-cache/pinwheel/near/neartest"
 	"github.com/pinwheel-cache/pinwheel/near/redis"
 )
 
@@ -19,13 +22,13 @@ func TestSoak(t *testing.T) { eachMode(t, "faults", nil, soak) }
 
 func soak(t *testing.T, args []string) {
 	s := server(t, append(args, "--enable-debug-command", "yes", "--busy-reply-threshold", "100", "--tracking-table-max-keys", "10", "--maxmemory", "3mb", "--maxmemory-policy", "allkeys-random")...)
-	l := newLink(t, s.Addr)
-	f := newFleet(t, redis.Options{}, l.addr)
+	p := newProxy(t, s.Addr)
+	f := newFleet(t, redis.Options{}, p.Addr)
 	happened, gone := map[string]int{}, 0
-	f.runWith(t, either(f.remove, f.foreignDel(t, s)), func() {
-		directions := [][]int{{toRedis}, {fromRedis}, bothWays}
+	f.Run(t, neartest.Either(f.Revoke, foreignDel(t, s)), func() {
+		network := slices.Sorted(maps.Keys(neartest.Faults()))
 		for end, told := time.Now().Add(*soakFor), time.Now(); time.Now().Before(end); time.Sleep(rand.N(4 * maxLag)) {
-			if n := rand.N(len(serverFaults) + len(networkFaults)); n < len(serverFaults) {
+			if n := rand.N(len(serverFaults) + len(network)); n < len(serverFaults) {
 				c := serverFaults[n]
 				happened[c.name]++
 				c.fault(t, s)
@@ -34,17 +37,19 @@ func soak(t *testing.T, args []string) {
 					gone = max(gone, evicted(t, s)) // a restart resets the count
 				}
 			} else {
-				c := networkFaults[n-len(serverFaults)]
-				happened[c.name]++
-				l.suffer(c.fault, directions[rand.N(len(directions))], rand.N(3*maxLag))
+				name := network[n-len(serverFaults)]
+				happened[name]++
+				over := p.Begin(neartest.Faults()[name], neartest.Direction(1+rand.N(3)))
+				time.Sleep(rand.N(3 * maxLag))
+				over()
 			}
 			if time.Since(told) > time.Minute {
 				told = time.Now()
-				t.Log(f)
+				t.Log(&f.Traffic)
 			}
 		}
 	})
-	f.verdict(t)
+	f.Verdict(t)
 	t.Logf("%v, %d keys evicted", happened, gone)
 	if happened["evictions"] > 0 && gone == 0 {
 		t.Error("nothing was evicted")

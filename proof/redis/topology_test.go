@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/pinwheel-cache/pinwheel/near/neartest"
 	"github.com/pinwheel-cache/pinwheel/near/redis"
 	"github.com/pinwheel-cache/pinwheel/near/redis/redistest"
 	"github.com/pinwheel-cache/pinwheel/stats"
@@ -21,8 +22,8 @@ func TestFailover(t *testing.T) {
 	o := redis.Options{Client: rueidis.ClientOption{Sentinel: rueidis.SentinelOption{MasterSet: redistest.MasterName}}}
 	f := newFleet(t, o, servers.Addrs()...)
 	killed := make(chan struct{})
-	f.runWith(t, func(ctx context.Context, instance, key int) error {
-		if err := f.del(ctx, instance, key); err != nil {
+	f.Run(t, func(ctx context.Context, instance, key int) error {
+		if err := f.Del(ctx, instance, key); err != nil {
 			return err
 		}
 		select {
@@ -45,7 +46,7 @@ func TestFailover(t *testing.T) {
 		}
 		f.await(t, "to serve again", func(n stats.Near) bool { return n.Serving })
 	})
-	f.verdict(t)
+	f.Verdict(t)
 }
 
 // await waits for each instance, one after the other: a stall may interrupt any again.
@@ -68,7 +69,7 @@ func TestSlotMigration(t *testing.T) {
 	c, err := redistest.StartCluster(3)
 	redistest.Started(t, c, err)
 	f := newFleet(t, redis.Options{}, c.Masters[0].Addr)
-	f.run(t, func() {
+	f.Run(t, nil, func() {
 		for i := range len(c.Masters) * *rounds {
 			s := c.Masters[i%len(c.Masters)]
 			check(t, s.Pause())
@@ -76,14 +77,14 @@ func TestSlotMigration(t *testing.T) {
 			check(t, s.Resume())
 			time.Sleep(maxLag)
 		}
-		for key := range keys {
+		for key := range neartest.Keys {
 			from, slot, err := c.Owner(keyOf(key))
 			check(t, err)
 			to := c.Masters[key%len(c.Masters)]
 			if to != from {
 				check(t, c.Migrate(slot, from, to))
 			}
-			if key == keys/2 {
+			if key == neartest.Keys/2 {
 				fourth, err := redistest.StartNode()
 				check(t, err)
 				check(t, c.Join(fourth)) // and Stop stops it
@@ -91,5 +92,5 @@ func TestSlotMigration(t *testing.T) {
 			time.Sleep(maxLag / 10)
 		}
 	})
-	f.verdict(t)
+	f.Verdict(t)
 }

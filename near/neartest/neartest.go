@@ -1,0 +1,199 @@
+package neartest
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/pinwheel-cache/pinwheel/near"
+)
+
+// patience is for what must happen.
+const patience = time.Minute
+
+// A Subject is what [Test] proves. A store that is also a near.Leaser or a near.Fleet is tested as that.
+type Subject struct {
+	Store near.Store
+
+	// Source tells of the changes of Store. Without it only the store is tested.
+	Source near.Source
+
+	// Prefix is how the keys of the test begin. The source covers them.
+	Prefix string
+
+	// Foreign writes the bytes of a key, or removes it if value is nil, as another program does: past Store, and past
+	// Proxy. nil means that the source tells only of what is changed by Store: not of other programs, nor of what
+	// expires.
+	Foreign func(ctx context.Context, key string, value []byte) error
+
+	// Proxy is between Store and Source and their server. Without it no connection breaks.
+	Proxy *Proxy
+
+	// MaxLag is that of the caches and watchers of the test; 0 means 300 ms.
+	MaxLag time.Duration
+}
+
+// Test runs a subtest for each promise, each with a subject of its own: make may end what it made by t.Cleanup, and may
+// call t.Parallel. Subjects may share a store, but not at the same time: one subtest removes all its keys.
+func Test(t *testing.T, make func(t *testing.T) Subject) {
+	for _, p := range promises {
+		t.Run(p.name, func(t *testing.T) { p.prove(newTrial(t, make(t))) })
+	}
+}
+
+// A promise is one sentence of a contract.
+type promise struct {
+	name  string
+	prove func(*trial)
+}
+
+var promises = []promise{
+	{"StoreAnswersInOrder", (*trial).answersInOrder},
+	{"StoreKeepsEveryByte", (*trial).keepsEveryByte},
+	{"StoreReplacesAndRemoves", (*trial).replacesAndRemoves},
+	{"StoreExpires", (*trial).expires},
+	{"StoreReadsWhatIsCurrent", (*trial).readsWhatIsCurrent},
+	{"StoreCallsEndWithTheirContext", (*trial).callsEnd},
+	{"LeaseIsForOne", (*trial).leaseIsForOne},
+	{"LeaseEnds", (*trial).leaseEnds},
+	{"FleetHasLists", (*trial).hasLists},
+	{"FleetRemovesPrefixes", (*trial).removesPrefixes},
+	{"SourceTellsOfEachChange", (*trial).tellsOfEachChange},
+	{"SourceTellsBeforeItVouches", (*trial).tellsBeforeItVouches},
+	{"SourceTellsAfterFaults", (*trial).tellsAfterFaults},
+	{"CachesAgree", (*trial).cachesAgree},
+}
+
+// A trial is a subject in a subtest.
+type trial struct {
+	Subject
+	t   testing.TB
+	ctx context.Context
+}
+
+// newTrial returns a trial with keys of its own.
+func newTrial(t testing.TB, s Subject) *trial {
+	t.Helper()
+	s.Prefix += rand.Text()[:8] + ":"
+	if s.MaxLag == 0 {
+		s.MaxLag = 300 * time.Millisecond
+	}
+	if c, ok := s.Source.(near.Coverer); ok && !c.Covers(s.Prefix) {
+		t.Fatalf("the source does not cover %q", s.Prefix)
+	}
+	return &trial{s, t, t.Context()}
+}
+
+// leaser skips the test if the store is none.
+func (s *trial) leaser() near.Leaser {
+	s.t.Helper()
+	l, ok := s.Store.(near.Leaser)
+	s.needs(ok, "a near.Leaser")
+	return l
+}
+
+// fleet skips the test if the store is none.
+func (s *trial) fleet() near.Fleet {
+	s.t.Helper()
+	f, ok := s.Store.(near.Fleet)
+	s.needs(ok, "a near.Fleet")
+	return f
+}
+
+func (s *trial) needs(has bool, what string) {
+	s.t.Helper()
+	if !has {
+		s.t.Skip("NOT TESTED: the subject lacks " + what)
+	}
+}
+
+func (s *trial) must(err error) {
+	s.t.Helper()
+	if err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+func (s *trial) keys(names ...string) []string {
+	for i := range names {
+		names[i] = s.Prefix + names[i]
+	}
+	return names
+}
+
+func (s *trial) set(key string, item near.Item) {
+	s.t.Helper()
+	s.must(s.Store.Set(s.ctx, s.Prefix+key, item))
+}
+
+func (s *trial) del(keys ...string) {
+	s.t.Helper()
+	s.must(s.Store.Del(s.ctx, s.keys(keys...)...))
+}
+
+func (s *trial) get(key string) near.Item {
+	s.t.Helper()
+	items, err := s.Store.Get(s.ctx, s.Prefix+key)
+	s.must(err)
+	return items[0]
+}
+
+// lease takes the lease on a key, and returns its token.
+func (s *trial) lease(key string, life time.Duration) (token string) {
+	s.t.Helper()
+	items, err := s.leaser().Lease(s.ctx, life, s.Prefix+key)
+	s.must(err)
+	if items[0].State != near.Missing || items[0].Token == "" {
+		s.t.Fatalf("Lease of %q returns %+v, want a Missing key with a Token", key, items[0])
+	}
+	return items[0].Token
+}
+
+// fill reports whether a Fill with a token has stored.
+func (s *trial) fill(key, token string, item near.Item) bool {
+	s.t.Helper()
+	filled, err := s.leaser().Fill(s.ctx, s.Prefix+key, token, item)
+	s.must(err)
+	return filled
+}
+
+func (s *trial) release(key, token string) {
+	s.t.Helper()
+	s.must(s.leaser().Release(s.ctx, s.Prefix+key, token))
+}
+
+func found(value string) near.Item { return near.Item{State: near.Found, Value: []byte(value)} }
+
+// same reports whether two items are, whatever is left of their TTLs.
+func same(a, b near.Item) bool {
+	return a.State == b.State && bytes.Equal(a.Value, b.Value) && a.Token == b.Token
+}
+
+// await waits until is returns true.
+func await(t testing.TB, what string, is func() bool) {
+	t.Helper()
+	for end := time.Now().Add(patience); !is(); time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("waiting for %s: not after %v", what, patience)
+		}
+	}
+}
+
+// returns fails the test, with the stacks of all goroutines, if f does not return.
+func returns(t testing.TB, what string, f func()) {
+	t.Helper()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		f()
+	}()
+	select {
+	case <-done:
+	case <-time.After(patience):
+		stacks := make([]byte, 1<<20)
+		t.Errorf("%s: not done after %v\n%s", what, patience, stacks[:runtime.Stack(stacks, true)])
+	}
+}
