@@ -193,6 +193,14 @@ func sourceOf[K comparable, V any](w weak.Pointer[Cache[K, V]]) (source sources.
 		})
 		return load, store, lost
 	}
+	source.Violation = func() (last *sources.Violation) {
+		use(func(c *Cache[K, V]) {
+			if o := c.owner.Load(); o != nil && o.Violation != nil {
+				last = o.Violation()
+			}
+		})
+		return last
+	}
 	source.PurgeFleet = func() (purge sources.PurgeFleet) {
 		use(func(c *Cache[K, V]) {
 			if o := c.owner.Load(); o != nil {

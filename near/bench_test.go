@@ -19,6 +19,7 @@ func BenchmarkHit(b *testing.B) {
 	b.Run("Tracer", func(b *testing.B) {
 		benchmarkHit(b, new(int), near.Options[int, *int]{MaxLag: time.Hour, Tracer: new(tape).trace})
 	})
+	b.Run("Audit", func(b *testing.B) { benchmarkHit(b, new(int), near.Options[int, *int]{MaxLag: time.Hour, Audit: 1000}) })
 	b.Run("CheckClock", func(b *testing.B) {
 		benchmarkHit(b, new(int), near.Options[int, *int]{MaxLag: 10 * time.Second, CheckClock: true}) // confirmed once: it must not take as long
 	})

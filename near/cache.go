@@ -35,7 +35,8 @@ type Cache[K comparable, V any] struct {
 	servers servers
 	undone  undone
 	fleet   fleet
-	tracer  Tracer // nil: none
+	tracer  Tracer         // nil: none
+	auditor *auditor[K, V] // nil: none
 	counts  counts
 }
 
@@ -74,6 +75,10 @@ func New[K comparable, V any](store Store, source Source, o Options[K, V]) (*Cac
 		Cache: o.Cache, Prefix: schemaPrefix(o.Prefix, o.Schema), Keys: o.Keys, MaxLag: o.MaxLag, CheckClock: o.CheckClock, Logger: o.Logger, Amend: c.counts.addTo,
 	}
 	of := owner{serveOn: o.ServeOn, operate: c.undone.addTo}
+	if o.Audit > 0 {
+		c.auditor = c.newAuditor(o.Audit, o.AuditBy)
+		local.Amend, of.operate, of.violation = c.amend, c.operate, c.auditor.audits.violation
+	}
 	if c.fleet.init(store, o.Prefix, cmp.Or(o.MaxLag, defaultMaxLag)); c.fleet.store != nil {
 		of.questions, of.asked, of.relist, of.purge = c.fleet.questions, c.asked, c.relist, c.purge
 	}
@@ -82,6 +87,9 @@ func New[K comparable, V any](store Store, source Source, o Options[K, V]) (*Cac
 		return nil, err
 	}
 	c.trace(o.Tracer)
+	if a := c.auditor; a != nil {
+		a.local, c.local.loaded, c.local.beside = c.local, a.loaded, a.run
+	}
 	c.joinFleet() // before anything is kept
 	go c.local.watch(source)
 	return c, nil
@@ -107,6 +115,7 @@ func (c *Cache[K, V]) Take(ctx context.Context, key K, fetch func(ctx context.Co
 	// Not by local.Get: returning a large value through one more function takes as long as
 	// all else that near adds to a hit.
 	l := c.local
+	c.draw(key)
 	l.settle()
 	if l.renews {
 		// take looks: a Get renews nothing
@@ -126,6 +135,7 @@ func (c *Cache[K, V]) Fetch(ctx context.Context, key K) (V, error) {
 		var none V
 		return none, noLoader("Fetch")
 	}
+	c.draw(key)
 	for {
 		c.local.settle()
 		value, err := c.local.cache.Fetch(ctx, key)
@@ -170,6 +180,7 @@ func (c *Cache[K, V]) take(ctx context.Context, key K, fetch func(ctx context.Co
 // waited has failed.
 func (c *Cache[K, V]) Get(ctx context.Context, key K) (value V, ok bool, err error) {
 	l := c.local
+	c.draw(key)
 	l.settle()
 	if value, ok = l.cache.Get(key); ok { // as in Take
 		return c.copied(value, true), true, nil

@@ -50,6 +50,18 @@ func Example() {
 	// bob <nil>
 }
 
+// An auditor looks whether the source keeps its word. The page, metrics and the log have what it finds.
+func Example_audit() {
+	shared := memory.New()
+	users, err := near.New(shared, shared, near.Options[int, string]{Name: "users", Audit: 1000})
+	if err != nil {
+		panic(err)
+	}
+	defer users.Close(context.Background())
+	fmt.Println(users.Stats().Near.Audits.Violations)
+	// Output: 0
+}
+
 // Names is a service. It depends on cache.Loading, so it can be given a cache in the process, one that
 // agrees with those of other instances, or in a test a fake.
 type Names struct {

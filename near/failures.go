@@ -19,7 +19,7 @@ type failures struct {
 
 	store, source atomic.Pointer[sources.Failure]
 
-	storeAway, sourceLost, undecodable, unlisted, unanswered, lost warning
+	storeAway, sourceLost, undecodable, unlisted, unanswered, violated, lost warning
 }
 
 // A warning is a line of the log that comes at most once a minute, however often it is due.

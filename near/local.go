@@ -6,6 +6,7 @@ import (
 	"errors"
 	"log/slog"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -44,6 +45,9 @@ type Local[K comparable, V any] struct {
 	counts  localCounts
 
 	failures *failures
+
+	loaded func(key K)               // called when the function of a load has ended; may be nil
+	beside func(ctx context.Context) // runs while the source is watched; may be nil
 }
 
 // An owner is what the Cache that has a Local adds to it.
@@ -53,7 +57,8 @@ type owner struct {
 	purge     sources.PurgeFleet       // may be nil
 	questions string                   // the beginning of the keys of which asked is told; empty: of none
 	asked     func(text string)
-	relist    func() // after each ChangedAll; may be nil
+	relist    func()                    // after each ChangedAll; may be nil
+	violation func() *sources.Violation // may be nil
 }
 
 // LocalOptions says what a [Local] does. The zero LocalOptions are those of a cache without
@@ -146,7 +151,7 @@ func newLocal[K comparable, V any](source Source, o LocalOptions[K, V], of owner
 				l.operate(of)
 			}
 		},
-		Failures: l.failures.last, PurgeFleet: l.purge,
+		Failures: l.failures.last, Violation: l.violation, PurgeFleet: l.purge,
 	})
 	if l.serveOn > 0 {
 		l.spare = cache.Must(cache.Options[K, V]{}) // without Weigh and ExpireBy: forgetAll stores under link.mu
@@ -173,6 +178,11 @@ func (l *Local[K, V]) prepare(o *cache.Options[K, V]) {
 func (l *Local[K, V]) watch(source Source) {
 	w := watcher[K, V]{l}
 	defer close(l.stopped)
+	if l.beside != nil {
+		var beside sync.WaitGroup
+		beside.Go(func() { l.beside(l.open) })
+		defer beside.Wait()
+	}
 	defer w.Lost(errWatchEnded)
 	source.Watch(l.open, w)
 }
@@ -311,13 +321,20 @@ func (l *Local[K, V]) told(text string) bool {
 // begin is called when the load of a key begins, and tells it whether its value may be kept.
 // The function that it returns is called when the load ends.
 func (l *Local[K, V]) begin(key K, one *cache.Load[V]) (end func()) {
-	if l.link.vouches() && l.told(l.key(key)) {
-		return func() {}
+	unshared := func() {}
+	if !l.link.vouches() || !l.told(l.key(key)) {
+		l.counts.unserved.Add(1)
+		l.keepsBriefly()
+		one.Expire = -1
+		unshared = l.unshareLater(key)
 	}
-	l.counts.unserved.Add(1)
-	l.keepsBriefly()
-	one.Expire = -1
-	return l.unshareLater(key)
+	if l.loaded == nil {
+		return unshared
+	}
+	return func() {
+		unshared()
+		l.loaded(key)
+	}
 }
 
 // keepsBriefly notes that a value may be kept for MaxLag whose changes nobody tells.

@@ -40,6 +40,9 @@ func (c *Cache[K, V]) FetchMany(ctx context.Context, keys []K) (map[K]V, error) 
 // takeAll takes keys by a function that returns the errors of single keys, which it calls again for those
 // for which it has joined a load that did not fetch them.
 func (c *Cache[K, V]) takeAll(keys []K, take func(keys []K) (map[K]V, map[K]error)) (values map[K]V, err error) {
+	for _, key := range keys {
+		c.draw(key)
+	}
 	values = make(map[K]V, len(keys))
 	for first := true; first || len(keys) > 0; first = false {
 		c.local.settle()

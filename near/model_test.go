@@ -15,6 +15,7 @@ import (
 
 	"github.com/pinwheel-cache/pinwheel/cache"
 	"github.com/pinwheel-cache/pinwheel/near"
+	"github.com/pinwheel-cache/pinwheel/stats"
 	"pgregory.net/rapid"
 )
 
@@ -57,13 +58,15 @@ type fleet struct {
 	problems  []string
 	answers   int
 	localHits uint64
+	audits    stats.Audits
 }
 
 // A setup is what rapid draws.
 type setup struct {
 	Seed                      uint64
 	Delay, Load               int // the longest, in ms
-	Faults, Failing, Lying    bool
+	Faults, Failing           bool
+	Lying                     int // of 100 changes, those that the source leaves out
 	ServeOn, Jitter, NotFound bool
 	Schemas                   bool // instances of two versions
 	Loader                    bool // given once
@@ -72,6 +75,9 @@ type setup struct {
 	MaxLag, Lease, Expire     int // in ms
 	Local                     int // LocalExpire, in ms
 	Limit                     int
+	Audit                     int
+	For                       time.Duration // 0: for some steps of each worker
+	Calm                      int           // pauses between steps, and between faults, are longer by so many times
 }
 
 func drawSetup(t *rapid.T) setup {
@@ -94,6 +100,7 @@ func drawSetup(t *rapid.T) setup {
 		Expire:   rapid.SampledFrom([]int{0, 500}).Draw(t, "expire"),
 		Local:    rapid.SampledFrom([]int{0, 700}).Draw(t, "local"),
 		Limit:    rapid.SampledFrom([]int{0, 2}).Draw(t, "limit"),
+		Audit:    rapid.IntRange(0, 1).Draw(t, "audit"),
 	}
 }
 
@@ -133,8 +140,8 @@ func runFleet(t *testing.T, s setup) *fleet {
 		}
 		f.load = func() time.Duration { return f.upTo(s.Load) }
 		f.server.fail = func(string) bool { return !f.over.Load() && (f.away.Load() || s.Failing && f.below(12) == 0) }
-		if s.Lying {
-			f.server.missed = func() bool { return f.below(100) < 85 }
+		if s.Lying > 0 {
+			f.server.missed = func() bool { return f.below(100) < s.Lying }
 		}
 		f.db.keys = make([]history, modelKeys)
 		for i := range f.db.keys {
@@ -157,7 +164,7 @@ func runFleet(t *testing.T, s setup) *fleet {
 				return f.fetchMany(keys)
 			}
 		}
-		o.Cache.Ages, o.CheckClock = s.Ages, s.Checks
+		o.Cache.Ages, o.CheckClock, o.Audit = s.Ages, s.Checks, s.Audit
 		if s.Renew {
 			o.Cache.RefreshAfter = 60 * time.Millisecond
 		}
@@ -175,7 +182,7 @@ func runFleet(t *testing.T, s setup) *fleet {
 		f.run(t)
 		f.over.Store(true) // the last chance of a Del that has failed
 		for _, one := range f.instances {
-			f.localHits += one.Stats().Hits
+			f.note(one.Stats())
 			if err := one.Close(context.Background()); err != nil {
 				t.Error(err)
 			}
@@ -192,7 +199,7 @@ func (f *fleet) run(t *testing.T) {
 	for _, one := range f.instances {
 		for range modelWorkers {
 			workers.Go(func() {
-				for range modelSteps {
+				for began, n := time.Now(), 0; n < modelSteps || time.Since(began) < f.setup.For; n++ {
 					f.step(ctx, one)
 				}
 			})
@@ -206,6 +213,12 @@ func (f *fleet) run(t *testing.T) {
 	faults.Wait()
 }
 
+func (f *fleet) note(s stats.Snapshot) {
+	f.localHits += s.Hits
+	a := &f.audits
+	a.Same, a.Changed, a.Violations, a.Unknown = a.Same+s.Near.Audits.Same, a.Changed+s.Near.Audits.Changed, a.Violations+s.Near.Audits.Violations, a.Unknown+s.Near.Audits.Unknown
+}
+
 // textsOf returns what the store may have of a key.
 func textsOf(key int) []string {
 	text := strconv.Itoa(key)
@@ -214,7 +227,7 @@ func textsOf(key int) []string {
 
 func (f *fleet) faults(ctx context.Context) {
 	for ctx.Err() == nil {
-		sleep(ctx, f.upTo(400))
+		sleep(ctx, f.upTo(400*(1+f.setup.Calm)))
 		switch f.below(8) {
 		case 0:
 			f.server.cut(false)
@@ -274,7 +287,7 @@ func (f *fleet) step(ctx context.Context, one *instance) {
 		f.judge(one, op, key, began, f.window, value, true, err)
 	}
 	if f.below(3) == 0 {
-		time.Sleep(f.upTo(60))
+		time.Sleep(f.upTo(60 * (1 + f.setup.Calm)))
 	}
 }
 
@@ -435,6 +448,9 @@ func (f *fleet) takeMany(ctx context.Context, one *instance) {
 func TestModel(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		f := runFleet(t, drawSetup(r))
+		if f.audits.Violations > 0 {
+			r.Fatalf("%+v", f.audits)
+		}
 		if len(f.problems) > 0 {
 			r.Fatalf("%d of %d answers are wrong, such as: %s", len(f.problems), f.answers, f.problems[0])
 		}
@@ -444,7 +460,7 @@ func TestModel(t *testing.T) {
 // TestModelNotices runs the model with a source that vouches but leaves out 85 of 100
 // changes: it must find wrong answers.
 func TestModelNotices(t *testing.T) {
-	f := runFleet(t, setup{Seed: 1, Delay: 1, Load: 1, MaxLag: 100, Lease: 1000, Lying: true})
+	f := runFleet(t, setup{Seed: 1, Delay: 1, Load: 1, MaxLag: 100, Lease: 1000, Lying: 85})
 	if len(f.problems) == 0 {
 		t.Errorf("none of %d answers is wrong", f.answers)
 	}

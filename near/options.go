@@ -2,6 +2,7 @@ package near
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -160,8 +161,25 @@ type Options[K comparable, V any] struct {
 	// because Decode panics, is removed from the store and loaded anew.
 	Values Codec[V]
 
-	// Logger gets what is rare: that the source or a server of the store is lost, and back, and
-	// that a value cannot be decoded; each at most once a minute. Errors may have keys in them. nil
+	// Audit has an auditor compare what memory serves with the store: one hit in so many, such as 1000, draws its key,
+	// and from then on the key is read from the store once a second, with up to 63 others at once; a megabyte of values
+	// takes a second more. 0 means none, a negative one is refused. It is a violation if memory serves something else
+	// over MaxLag after such a read, though the source has confirmed a later moment: the source leaves out changes, or
+	// the program changes values that it got. Then the auditor removes the key from memory, counts it, and logs it; the
+	// statistics have the hash of the key. A kept "not found" is not compared. Audit sets Cache.Ages.
+	//
+	// Values are the same if they are deeply equal after Encode and Decode. Nothing is known of a value that does not
+	// equal itself then. What Encode writes must depend on the value alone, but for random bytes that Decode drops.
+	Audit int
+
+	// AuditBy asks the database for a key that Audit has drawn; nil means that the store is read. It is called for eight
+	// keys a second at most, one after another, with a context that ends at Close. So a write of the database is found
+	// that no Del has followed within five seconds. NotFound means that the database has no value; after any other error,
+	// or a panic, nothing is known.
+	AuditBy func(ctx context.Context, key K) (V, error)
+
+	// Logger gets what is rare: that the source or a server of the store is lost, and back, that
+	// what was replaced was served (Audit), and that a value cannot be decoded; each at most once a minute. Errors may have keys in them. nil
 	// means slog.Default(), as of that moment.
 	Logger *slog.Logger
 
@@ -240,6 +258,9 @@ func (o *Options[K, V]) check(store Store) error {
 	if o.NotFoundLocal && o.NotFoundExpire == 0 {
 		wrong.add("NotFoundLocal is set without NotFoundExpire: want both")
 	}
+	if o.Audit < 0 || o.Audit == 0 && o.AuditBy != nil {
+		wrong.add("Audit is %d: want one hit in so many, such as 1000; or 0 for none, and no AuditBy", o.Audit)
+	}
 	if o.Away > Fail {
 		wrong.add("Away is %d: want Bypass (%d) or Fail (%d)", o.Away, Bypass, Fail)
 	}
@@ -289,6 +310,7 @@ func (o *Options[K, V]) merge() {
 	m.Limit, m.MaxWeight, m.Policy = cmp.Or(o.Limit, m.Limit), cmp.Or(o.MaxWeight, m.MaxWeight), cmp.Or(o.Policy, m.Policy)
 	m.Jitter, m.MaxLoads = cmp.Or(o.Jitter, m.Jitter), cmp.Or(o.MaxLoads, m.MaxLoads)
 	m.Expire = cmp.Or(o.LocalExpire, m.Expire)
+	m.Ages = m.Ages || o.Audit > 0
 	if o.Weigh != nil {
 		m.Weigh = o.Weigh
 	}

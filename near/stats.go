@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/pinwheel-cache/pinwheel/internal/histogram"
+	"github.com/pinwheel-cache/pinwheel/internal/sources"
 	"github.com/pinwheel-cache/pinwheel/stats"
 )
 
@@ -32,6 +33,45 @@ func (c *counts) addTo(s *stats.Snapshot) {
 	n.StoreErrors = c.storeErrors.Load()
 	n.Undecodable = c.undecodable.Load()
 	n.Unasked = c.unasked.Load()
+}
+
+// amend adds to a Snapshot, with an auditor.
+func (c *Cache[K, V]) amend(s *stats.Snapshot) {
+	c.counts.addTo(s)
+	c.auditor.audits.addTo(s)
+}
+
+// operate adds to what operators see, with an auditor.
+func (c *Cache[K, V]) operate(of *sources.Operation) {
+	c.undone.addTo(of)
+	c.auditor.audits.operate(of)
+}
+
+// audits are what an auditor adds to the statistics.
+type audits struct {
+	oneIn                              int // the option Audit
+	same, changed, violations, unknown atomic.Uint64
+
+	ages histogram.AgeRecorder // of what was drawn
+	last atomic.Pointer[violation]
+}
+
+func (a *audits) addTo(s *stats.Snapshot) {
+	s.Near.Audits = stats.Audits{
+		OneIn: a.oneIn, Same: a.same.Load(), Changed: a.changed.Load(),
+		Violations: a.violations.Load(), Unknown: a.unknown.Load(),
+	}
+}
+
+func (a *audits) operate(of *sources.Operation) { of.AuditedAge = a.ages.Histogram() }
+
+// violation returns the last that was found; nil: none.
+func (a *audits) violation() *sources.Violation {
+	v := a.last.Load()
+	if v == nil {
+		return nil
+	}
+	return &sources.Violation{Hash: v.hash, Loaded: v.loaded, Differed: v.differed, Served: v.served}
 }
 
 // localCounts are what a Local adds to the statistics.

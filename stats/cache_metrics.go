@@ -205,6 +205,23 @@ var cacheMetrics = named("cache_", "pinwheel.cache.", []Metric[Snapshot]{
 		Help: "How long reads of the store of a near cache took.", only: isNear,
 		numbers: []number[Snapshot]{{json: "near.store_reads", says: "Reads of the store of a near cache.",
 			of: func(s *Snapshot) any { return (*Histogram)(&s.operation.StoreReads) }}}},
+	{Name: "near_audits", Path: "near.audits", Attribute: "near.audit.verdict", Kind: counter, Unit: "{value}",
+		Help: "Values in the memory of a near cache that its auditor compared with the store, or the database, by verdict.", only: isAudited,
+		numbers: []number[Snapshot]{
+			{label: "same", json: "near.audits.same", says: "Values in memory that were those of the store.",
+				of: func(s *Snapshot) any { return &s.Near.Audits.Same }},
+			{label: "changed", json: "near.audits.changed", says: "Values in memory that differed from the store, and were gone in time.",
+				of: func(s *Snapshot) any { return &s.Near.Audits.Changed }},
+			{label: "violation", json: "near.audits.violations", window: "audit_violations", says: "Values in memory that differed from the store, and were served for too long.",
+				of: func(s *Snapshot) any { return &s.Near.Audits.Violations }},
+			{label: "unknown", json: "near.audits.unknown", says: "Comparisons with the store that failed, or came too early or late.",
+				of: func(s *Snapshot) any { return &s.Near.Audits.Unknown }},
+		}},
+	{Name: "near_audited_age_seconds", Path: "near.audited.age", Kind: durations, Unit: "{value}", all: true,
+		Help: "Age of the values in the memory of a near cache that its auditor drew, when they were served.",
+		only: isAudited,
+		numbers: []number[Snapshot]{{json: "near.audited", says: "Values in memory that the auditor drew.",
+			of: func(s *Snapshot) any { return (*Histogram)(&s.operation.AuditedAge) }}}},
 	nearMetric("lag_seconds", gauge, "s", "Time since the moment up to which the source of a near cache has confirmed all changes.",
 		func(n *Near) any { return &n.Lag }),
 	onRequest(nearMetric("behind_seconds", gauge, "s", "How old the source's last confirmation was when it arrived.",
@@ -218,6 +235,8 @@ func isWeighted(s *Snapshot) bool { return s.MaxWeight > 0 }
 func isEstimated(s *Snapshot) bool { return s.WhatIf.Gets > 0 }
 
 func isNear(s *Snapshot) bool { return s.Near.exists() }
+
+func isAudited(s *Snapshot) bool { return s.Near.Audits.OneIn > 0 }
 
 // nearMetric returns a metric that only near caches have. All its names are made of one.
 func nearMetric(name, kind, unit, help string, of func(*Near) any) Metric[Snapshot] {
@@ -251,6 +270,8 @@ var cacheComputed = []number[Snapshot]{
 		of: func(s *Snapshot) any { return p99(s.operation.Waits) }},
 	{json: "near.store_read_p99_seconds", window: "store_read_p99_seconds", says: "99th percentile of the time that reads of the store of a near cache took, in seconds; 0 if there was none. An estimate, at most a factor of two off.",
 		of: func(s *Snapshot) any { return p99(s.operation.StoreReads) }},
+	{json: "near.audited_age_p99_seconds", says: "99th percentile of the age of the values in memory that the auditor of a near cache drew, in seconds; 0 if there was none. An estimate, at most a factor of two off.",
+		of: func(s *Snapshot) any { return p99(s.operation.AuditedAge) }},
 	{json: "loads.mean_seconds", says: "Mean duration of loads, in seconds; 0 if there was none.",
 		of: func(s *Snapshot) any { return s.Loads.all().Mean().Seconds() }},
 	{json: "loads.p50_seconds", point: "load_p50_seconds", window: "load_p50_seconds", says: "Median duration of loads, in seconds; 0 if there was none. An estimate, at most a factor of two off.",

@@ -20,7 +20,7 @@ import (
 // skipped. The handler is safe for concurrent use; all handlers serve the same.
 //
 // From the first request for stats.json on, as by the page, it keeps five minutes of history. A sample
-// takes some microseconds of each cache and timing wheel, and the history up to 150 KB of memory, but
+// takes some microseconds of each cache and timing wheel, and the history up to 170 KB of memory, but
 // at most 60 MB for all caches and as much for all wheels: of more than 300 caches it shows less time.
 func Handler(options ...HandlerOption) http.Handler {
 	return newHandler(&process, options...)

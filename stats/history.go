@@ -15,7 +15,7 @@ const (
 
 	// historyBytes bounds the histories of all caches together, and those of all timing wheels.
 	// If there are many, each has fewer points.
-	historyBytes = 48 << 20
+	historyBytes = 52 << 20
 
 	// gap is the greatest distance between two samples of a history. After a longer
 	// one, as when the machine was suspended, the history begins anew: its windows

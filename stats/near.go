@@ -30,6 +30,18 @@ type Near struct {
 	Lag     time.Duration // gauge: time since the last confirmed moment, or since the cache was made
 	Behind  time.Duration // gauge: how old the last confirmed moment was when the source confirmed it
 	MaxLag  time.Duration // gauge: with a longer Lag values stay for that long only; never 0 in a near cache
+
+	Audits Audits // zero without the option Audit
+}
+
+// Audits counts the values in memory that were compared with the store, or with the database (option AuditBy of package
+// near).
+type Audits struct {
+	OneIn      int    // gauge: the option, one hit in so many is drawn
+	Same       uint64 // values that were the same
+	Changed    uint64 // others, that memory has lost in time
+	Violations uint64 // others, that it served for too long
+	Unknown    uint64 // comparisons that failed, or came too early or late
 }
 
 // exists reports whether the cache is a near cache.
@@ -43,6 +55,9 @@ func (d *diagnosis) near() {
 	}
 	if n.Partial {
 		d.say(advice, sources.SourcePartial, "The source reports some changes late or not at all; its documentation and the log say which. A short LocalExpire bounds what follows.")
+	}
+	if v := d.violation(); d.minute.Near.Audits.Violations > 0 {
+		d.say(critical, sources.ServesReplaced, "Memory served what had been replaced, by the auditor: %d values in the last minute. The key with hash %016x was in memory since %s, was seen replaced at %s, and served at %s. The source leaves out changes, or the program changes values that it got.", d.minute.Near.Audits.Violations, v.Hash, clock(v.Loaded), clock(v.Differed), clock(v.Served))
 	}
 	// Of near/redis it is a third of MaxLag, and the round trip.
 	if n.Serving && (n.Behind > n.MaxLag/6*5 || n.Behind > n.MaxLag/3*2 && d.goes(sources.SourceSlow)) {
@@ -58,3 +73,15 @@ func (d *diagnosis) near() {
 		d.say(levelOf(d.ten.operation.Refused > 0), sources.StoreFails, "The store fails: in the last 10 s %d of its calls failed and %d reads were not tried, in a minute %d and %d. %d fetches asked the database instead, and %d callers got errors.", now.StoreErrors, now.Unasked, minute.StoreErrors, minute.Unasked, minute.Bypasses, d.minute.operation.Refused)
 	}
 }
+
+// violation returns the last that an auditor has found.
+func (d *diagnosis) violation() (v sources.Violation) {
+	if d.cache.Violation != nil {
+		if last := d.cache.Violation(); last != nil {
+			v = *last
+		}
+	}
+	return v
+}
+
+func clock(t time.Time) string { return t.UTC().Format("15:04:05.000 MST") }

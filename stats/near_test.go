@@ -27,6 +27,8 @@ func TestNearFindings(t *testing.T) {
 		{"slow", func(n *stats.Near) { n.Behind = 850 * time.Millisecond }, "source slow"},
 		{"store away", func(n *stats.Near) { n.StoreErrors, n.Bypasses = 5, 4 }, "store fails"},
 		{"two versions", func(n *stats.Near) { n.Undecodable = 5 }, "values undecodable"},
+		{"audited", func(n *stats.Near) { n.Audits = stats.Audits{Same: 9, Changed: 9, Unknown: 9} }, "more keys"},
+		{"a violation", func(n *stats.Near) { n.Audits.Violations = 1 }, "serves what was replaced, more keys"},
 		{"some errors", func(n *stats.Near) { n.StoreErrors = 4 }, "more keys"},
 	} {
 		synctest.Test(t, func(t *testing.T) {

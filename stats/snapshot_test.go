@@ -78,7 +78,7 @@ var gauges = []string{
 	"Entries", "Limit", "Weight", "MaxWeight", "HottestShare",
 	"Loads.Running", "Loads.Oldest", "Loads.Queued", "Negatives", "Callbacks.Running", "Callbacks.Oldest", "Expiry.Overdue",
 	"Callbacks.Queued", "Expiry.Pending", "Expiry.Tombstones",
-	"Near.Serving", "Near.Partial", "Near.Lag", "Near.Behind", "Near.MaxLag",
+	"Near.Serving", "Near.Partial", "Near.Lag", "Near.Behind", "Near.MaxLag", "Near.Audits.OneIn",
 	"operation.Failing", "operation.InRow", "operation.Blocked", "operation.Undone",
 
 	"Running",

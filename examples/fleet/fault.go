@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"time"
+
+	"github.com/pinwheel-cache/pinwheel/near/neartest"
 )
 
 const (
@@ -30,7 +32,6 @@ func (f *fleet) breakThings(ctx context.Context) {
 
 // breakThing causes the fault once. It reports whether it can happen again.
 func (f *fleet) breakThing(ctx context.Context, lasts time.Duration) bool {
-	victim := f.services[0].network
 	switch f.config.fault {
 	case "kill":
 		f.note("Redis is killed, and starts empty after %v", lasts)
@@ -46,16 +47,23 @@ func (f *fleet) breakThing(ctx context.Context, lasts time.Duration) bool {
 		}
 	case "stall":
 		f.note("the network of instance 1 is silent for %v", lasts)
-		victim.stall(ctx, lasts)
+		f.suffer(ctx, neartest.Stall, lasts)
 	case "cut":
 		f.note("the network of instance 1 is down for %v", lasts)
-		victim.cut(ctx, lasts)
+		f.suffer(ctx, neartest.Cut, lasts)
 	case "failover":
 		f.note("the master is killed, and Sentinel makes its replica the master")
 		f.backend.promote()
 		return false
 	}
 	return true
+}
+
+// suffer breaks the network of instance 1.
+func (f *fleet) suffer(ctx context.Context, fault neartest.Fault, lasts time.Duration) {
+	over := f.services[0].network.Begin(fault, neartest.BothWays)
+	sleep(ctx, lasts)
+	over()
 }
 
 // loads returns how often the database was read for the caches.
@@ -71,4 +79,15 @@ func (f *fleet) note(format string, args ...any) {
 	defer f.mu.Unlock()
 	text := fmt.Sprintf("%5.1f s: ", time.Since(f.began).Seconds()) + fmt.Sprintf(format, args...)
 	f.faults = append(f.faults, text)
+}
+
+// sleep waits for d, or until ctx ends.
+func sleep(ctx context.Context, d time.Duration) { wait(ctx, time.After(d)) }
+
+// wait waits for the moment, or until ctx ends.
+func wait(ctx context.Context, moment <-chan time.Time) {
+	select {
+	case <-ctx.Done():
+	case <-moment:
+	}
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/pinwheel-cache/pinwheel/near"
+	"github.com/pinwheel-cache/pinwheel/near/neartest"
 	"github.com/pinwheel-cache/pinwheel/near/redis"
 )
 
@@ -24,14 +25,13 @@ const (
 	patience   = time.Second           // of a caller
 )
 
-// A fleet is three instances of a service, each with a cache, connections and a network of its
-// own. They share a process because only one process can open a bbolt file.
+// A fleet is three instances of a service, each with a cache and connections of its own. They share a process because only one process can open a bbolt file.
 type fleet struct {
 	config   config
 	backend  *backend
 	dir      string
 	db       *database
-	ledger   *ledger
+	oracle   neartest.Oracle // knows which version of a user is acknowledged: the copy in Redis was removed
 	services []*service
 	plain    atomic.Uint64 // reads of the database if there were no caches
 
@@ -52,14 +52,14 @@ type outage struct{ loads, most uint64 }
 
 // A service is one instance.
 type service struct {
-	network *network
+	network *neartest.Proxy // before Redis, if it is to break; else nil
 	redis   *redis.Redis
 	users   *near.Cache[int, user]
 	loads   atomic.Uint64 // reads of the database
 }
 
 func newFleet(ctx context.Context, c config, b *backend) (f *fleet, err error) {
-	f = &fleet{config: c, backend: b, ledger: &ledger{users: map[int][]acknowledged{}}, began: time.Now()}
+	f = &fleet{config: c, backend: b, began: time.Now()}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, f.close())
@@ -72,7 +72,7 @@ func newFleet(ctx context.Context, c config, b *backend) (f *fleet, err error) {
 		return f, err
 	}
 	for i := range instances {
-		s, err := newService(ctx, fmt.Sprintf("users %d", i+1), c, b)
+		s, err := newService(ctx, fmt.Sprintf("users %d", i+1), i == 0 && (c.fault == "stall" || c.fault == "cut"), c, b)
 		if err != nil {
 			return f, err
 		}
@@ -81,12 +81,18 @@ func newFleet(ctx context.Context, c config, b *backend) (f *fleet, err error) {
 	return f, nil
 }
 
-func newService(ctx context.Context, name string, c config, b *backend) (*service, error) {
-	s := &service{network: newNetwork()}
+// newService makes an instance, whose network may break.
+func newService(ctx context.Context, name string, breaks bool, c config, b *backend) (*service, error) {
+	s := &service{}
 	o := redis.Options{Client: b.options, Prefixes: []string{"users:"}}
-	o.Client.DialCtxFn = s.network.dial
 	o.Client.ConnWriteTimeout = c.maxLag
 	var err error
+	if breaks {
+		if s.network, err = neartest.NewProxy(b.options.InitAddress[0]); err != nil {
+			return nil, err
+		}
+		o.Client.InitAddress = []string{s.network.Addr}
+	}
 	for range 10 { // Redis may have just started, and has no longer than maxLag to answer
 		if s.redis, err = redis.New(ctx, o); err == nil {
 			break
@@ -95,10 +101,14 @@ func newService(ctx context.Context, name string, c config, b *backend) (*servic
 	if err != nil {
 		return nil, err
 	}
-	s.users, err = near.New(s.redis, s.redis, near.Options[int, user]{
+	audit := 0
+	if c.lossy > 0 {
+		audit = 1000
+	}
+	s.users, err = near.New(s.redis, lossy{s.redis, c.lossy}, near.Options[int, user]{
 		Name: name, Prefix: "users:", Limit: users,
 		Expire: 10 * time.Minute, LocalExpire: time.Minute,
-		MaxLag: c.maxLag, Lease: time.Second, Timeout: c.maxLag,
+		MaxLag: c.maxLag, Lease: time.Second, Timeout: c.maxLag, Audit: audit,
 	})
 	if err != nil {
 		s.redis.Close()
@@ -111,6 +121,9 @@ func (f *fleet) close() (err error) {
 	for _, s := range f.services {
 		err = errors.Join(err, s.users.Close(context.Background()))
 		s.redis.Close()
+		if s.network != nil {
+			s.network.Close()
+		}
 	}
 	if f.db != nil {
 		err = errors.Join(err, f.db.bolt.Close())
@@ -167,7 +180,7 @@ func (f *fleet) read(running context.Context, s *service, id int) {
 		}
 		return
 	}
-	stale := f.ledger.staleness(id, got.Version, began)
+	stale := f.oracle.Judge(id, got.Version, began).Stale
 	f.withoutNear(id)
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -198,7 +211,7 @@ func (f *fleet) write(ctx context.Context, s *service, id int) {
 			return
 		}
 	}
-	f.ledger.acknowledge(id, version)
+	f.oracle.Acknowledge(id, version)
 }
 
 // remove removes the copies of a user. What a failover may lose counts when the replica has
@@ -225,6 +238,7 @@ func (f *fleet) summary() summary {
 		stats := service.users.Stats()
 		loads := service.loads.Load()
 		s.DatabaseReads += loads
+		s.Violations += stats.Near.Audits.Violations
 		s.Instances = append(s.Instances, instance{
 			Here: stats.Hits, There: stats.Near.RemoteHits, None: loads, Waits: stats.Near.Waits,
 			Reconnects: stats.Near.Reconnects, Serving: stats.Near.Serving, LagMs: milliseconds(stats.Near.Lag),

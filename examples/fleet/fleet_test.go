@@ -44,6 +44,20 @@ func TestFleetUnderFaults(t *testing.T) {
 	}
 }
 
+// Catches: an auditor that does not find a source which leaves out changes, or finds fault with one that does not.
+func TestLossySource(t *testing.T) {
+	t.Parallel()
+	for length := 10 * time.Second; ; length *= 2 {
+		s := runFleet(t, "-for", length.String(), "-lossy", "5%", "-json", "-max-lag", "300ms")
+		if s.Violations > 0 {
+			return
+		}
+		if length > 2*time.Minute {
+			t.Fatalf("no violation was found, and %d of %d reads were stale beyond MaxLag", s.StaleBeyondMaxLag, s.Reads)
+		}
+	}
+}
+
 // runFleet runs the program and returns its summary.
 func runFleet(t *testing.T, args ...string) (s summary) {
 	t.Helper()
@@ -61,22 +75,6 @@ func runFleet(t *testing.T, args ...string) (s summary) {
 	}
 	settle.Must(t, json.Unmarshal(out.Bytes(), &s))
 	return s
-}
-
-// Catches: a read that counts as current because it is current now, or as stale only from the
-// second next version on.
-func TestLedger(t *testing.T) {
-	start := time.Now()
-	l := &ledger{users: map[int][]acknowledged{1: {{1, start}, {2, start.Add(time.Second)}}}}
-	for _, c := range []struct {
-		version int
-		after   time.Duration
-		want    time.Duration
-	}{{0, 0, 0}, {0, 100 * time.Millisecond, 100 * time.Millisecond}, {0, 2 * time.Second, 2 * time.Second}, {1, time.Second / 2, 0}, {1, 3 * time.Second / 2, time.Second / 2}, {2, time.Hour, 0}, {3, time.Hour, 0}} {
-		if got := l.staleness(1, c.version, start.Add(c.after)); got != c.want {
-			t.Errorf("version %d after %v is stale by %v, want %v", c.version, c.after, got, c.want)
-		}
-	}
 }
 
 // Catches: quantiles that are off by more than a bucket, or forget the zeros.
@@ -101,6 +99,8 @@ func TestBadFlags(t *testing.T) {
 		{[]string{"-for", "-1s"}, "positive"},
 		{[]string{"-rate", "0"}, "1 to 1,000,000"},
 		{[]string{"-fault", "flood"}, "kill"},
+		{[]string{"-lossy", "101%"}, "such as 1%"},
+		{[]string{"-lossy", "some"}, "such as 1%"},
 		{[]string{"-fault", "kill", "-redis", "127.0.0.1:1"}, "leave -redis out"},
 		{[]string{"-redis", "127.0.0.1:1"}, "refused"},
 		{[]string{"extra"}, "extra"},
@@ -130,7 +130,7 @@ func TestPage(t *testing.T) {
 			t.Errorf("%s: %d %s", path, w.Code, body)
 		}
 	}
-	for _, name := range []string{"staleness_ms.p50", "stale_beyond_max_lag", "database_reads", "database_reads_without_near", "hits_here", "hits_there", "reconnects", "lag_ms", "serving", "faults"} {
+	for _, name := range []string{"staleness_ms.p50", "stale_beyond_max_lag", "database_reads", "database_reads_without_near", "hits_here", "hits_there", "violations", "reconnects", "lag_ms", "serving", "faults"} {
 		if !strings.Contains(string(page), name) {
 			t.Errorf("the page does not show %s", name)
 		}

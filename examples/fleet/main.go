@@ -3,6 +3,7 @@
 //
 //	go run ./fleet                                  # and open http://127.0.0.1:8083
 //	go run ./fleet -fault stall                     # an instance's network falls silent every ten seconds
+//	go run ./fleet -lossy 1%                        # the source leaves out changes, which the auditors find
 //	go run ./fleet -for 15s -fault kill -json       # numbers only
 package main
 
@@ -28,6 +29,7 @@ type config struct {
 	listen string
 	maxLag time.Duration
 	rate   int // reads a second
+	lossy  float64
 }
 
 func main() {
@@ -48,6 +50,10 @@ func parse(args []string) (config, error) {
 	flags.StringVar(&c.redis, "redis", "", "address of a Redis to use, instead of starting redis-server")
 	flags.StringVar(&c.listen, "listen", "127.0.0.1:8083", "address of the page")
 	flags.DurationVar(&c.maxLag, "max-lag", 500*time.Millisecond, "how stale a read may be at most")
+	flags.Func("lossy", "share of the changes that the source leaves out, such as 1%; with it the auditors look at one hit in 1,000", func(text string) (err error) {
+		c.lossy, err = parseShare(text)
+		return err
+	})
 	flags.IntVar(&c.rate, "rate", 3000, "reads a second, of all instances together; a machine that cannot do as many does fewer")
 	if err := flags.Parse(args); err != nil {
 		return c, err
@@ -109,6 +115,7 @@ type summary struct {
 	LongestMs                float64    `json:"longest_read_ms"`
 	OutageReads              uint64     `json:"outage_database_reads"`
 	OutageMost               uint64     `json:"outage_database_reads_most"`
+	Violations               uint64     `json:"violations"`
 	Instances                []instance `json:"instances"`
 	Faults                   []string   `json:"faults"`
 }
@@ -135,6 +142,9 @@ func (f *fleet) print(out io.Writer, asJSON bool) error {
 	fmt.Fprintf(out, "reads of the database: %d, and %d without near\n", s.DatabaseReads, s.DatabaseReadsWithoutNear)
 	if s.OutageMost > 0 {
 		fmt.Fprintf(out, "while Redis was killed: %d reads of the database, of %d by one for each user and instance in %v\n", s.OutageReads, s.OutageMost, f.config.maxLag)
+	}
+	if f.config.lossy > 0 {
+		fmt.Fprintf(out, "violations that the auditors found: %d\n", s.Violations)
 	}
 	fmt.Fprintf(out, "the longest read took %.0f ms; callers leave after %v\n", s.LongestMs, patience)
 	for i, in := range s.Instances {

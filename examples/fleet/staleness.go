@@ -2,41 +2,8 @@ package main
 
 import (
 	"math"
-	"sync"
 	"time"
 )
-
-// A ledger has the times from which an old version of a user is stale: when the next version
-// was acknowledged, as the copy in Redis was removed.
-type ledger struct {
-	mu    sync.Mutex
-	users map[int][]acknowledged // by version
-}
-
-type acknowledged struct {
-	version int
-	at      time.Time
-}
-
-func (l *ledger) acknowledge(id, version int) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.users[id] = append(l.users[id], acknowledged{version, time.Now()})
-}
-
-// staleness returns how long before a moment a version was replaced; 0 if it was not.
-func (l *ledger) staleness(id, version int, at time.Time) time.Duration {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	replaced := time.Time{}
-	for i := len(l.users[id]) - 1; i >= 0 && l.users[id][i].version > version; i-- {
-		replaced = l.users[id][i].at
-	}
-	if replaced.IsZero() {
-		return 0
-	}
-	return max(0, at.Sub(replaced))
-}
 
 // staleness are quantiles of all reads, in milliseconds.
 type staleness struct {

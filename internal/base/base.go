@@ -48,6 +48,7 @@ type Owner struct {
 	Operate  func(*sources.Operation)                // adds to what operators see
 	Failures func() (store, source *sources.Failure) // as that of sources.Cache
 
+	Violation  func() *sources.Violation // likewise
 	PurgeFleet sources.PurgeFleet
 }
 

@@ -26,6 +26,7 @@ const (
 	StoreFails      = "store fails"
 	Undecodable     = "values undecodable"
 	DelFails        = "Del fails"
+	ServesReplaced  = "serves what was replaced"
 	WorkersBusy     = "workers busy"
 	MemoryLimit     = "memory limit"
 	WasStopped      = "was stopped"
@@ -36,5 +37,5 @@ var Causes = []string{
 	LoadsHang, LoadsTimeOut, LoadsFail, OneKeyFails, LoadsSlow, WaitingForPlace,
 	CallbacksHang, IsNew, WasCleared, TTLTooShort, LimitTooSmall, LimitLowered,
 	MoreKeys, OnceOnly, UnknownKeys, ChangedAtSource, OneHotKey, Grows,
-	SourceSilent, SourceSlow, SourcePartial, StoreFails, Undecodable, DelFails,
+	SourceSilent, SourceSlow, SourcePartial, StoreFails, Undecodable, DelFails, ServesReplaced,
 }

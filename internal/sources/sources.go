@@ -77,6 +77,9 @@ type Cache[S any] struct {
 	// PurgeAll removes all entries, and returns how many it removed.
 	PurgeAll func() (removed int)
 
+	// Violation returns the last that the auditor of a near cache has found; nil if there was none.
+	Violation func() *Violation
+
 	// PurgeFleet returns what removes a key, or all with a prefix, from a near cache, its store and all instances;
 	// nil if the cache is none, or its store knows no instances.
 	PurgeFleet func() PurgeFleet
@@ -150,6 +153,14 @@ type Operation struct {
 	Undone     int                 // gauge: likewise, keys whose Del has failed, and is repeated
 	Lost       uint64              // likewise, keys whose Del was given up
 	Tuned      uint64              // changes of options at run time
+
+	AuditedAge histogram.Histogram // of a near cache: ages of the values that were drawn to be audited
+}
+
+// A Violation is a value that a near cache served though it was replaced.
+type Violation struct {
+	Hash                     uint64    // of the key
+	Loaded, Differed, Served time.Time // its load began; the store, or database, had another; it was served still
 }
 
 // Settings are the options of a cache, except its limit, which is in the snapshot. A zero

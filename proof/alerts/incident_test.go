@@ -90,6 +90,17 @@ var incidents = []incident{
 		c.store.broken.Store(true)
 		s.trouble(10*time.Minute, c.popular)
 	}, []reading{above("Near: trouble", "users values not decodable a second", 0.1)}},
+	{"the source leaves out changes", func(s *service) {
+		c, _ := s.audited(20)
+		s.serve(2*time.Hour, c.popular)
+		requests := 0
+		s.trouble(10*time.Minute, func() {
+			if requests++; requests%(20*10) == 0 { // every 10 seconds
+				c.store.changes.Add(1)
+			}
+			c.popular()
+		})
+	}, []reading{above("Near: audits", "users violation", 0.01)}},
 	{"a Del fails", func(s *service) {
 		c, _ := s.near()
 		s.serve(2*time.Hour, c.popular)

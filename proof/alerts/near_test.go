@@ -15,11 +15,14 @@ import (
 
 // near returns a near cache with a source that vouches in time until it is set to Lost. Values
 // in memory live for a minute.
-func (s *service) near() (nearUsers, *source) {
+func (s *service) near() (nearUsers, *source) { return s.audited(0) }
+
+// audited is near with an auditor.
+func (s *service) audited(oneIn int) (nearUsers, *source) {
 	u := nearUsers{store: &store{}, zipf: rand.NewZipf(rand.New(rand.NewPCG(1, 2)), 1.1, 1, 2_000)}
 	source := &source{}
 	var err error
-	u.Cache, err = near.New(u.store, source, near.Options[int, int]{Name: "users", Limit: 2_000, LocalExpire: time.Minute, Jitter: 0.1})
+	u.Cache, err = near.New(u.store, source, near.Options[int, int]{Name: "users", Limit: 2_000, LocalExpire: time.Minute, Jitter: 0.1, Audit: oneIn})
 	s.do(err)
 	s.t.Cleanup(func() { s.do(u.Close(context.Background())) })
 	synctest.Wait() // for Watch
@@ -40,10 +43,10 @@ func (u nearUsers) popular() {
 }
 
 // A store has a value for each key. On request it fails, takes other than a millisecond, or every other value that
-// is read is one of another program.
+// is read is one of another program. Each of changes is one of all values, of which no source tells.
 type store struct {
 	fail, failDel, broken atomic.Bool
-	takes, reads          atomic.Int64
+	takes, reads, changes atomic.Int64
 }
 
 var errAway = errors.New("connection refused")
@@ -59,7 +62,7 @@ func (s *store) do() error {
 func (s *store) Get(_ context.Context, keys ...string) ([]near.Item, error) {
 	items := make([]near.Item, len(keys))
 	for i, key := range keys {
-		items[i] = near.Item{State: near.Found, Value: strconv.AppendInt(nil, int64(len(key)), 10)}
+		items[i] = near.Item{State: near.Found, Value: strconv.AppendInt(nil, int64(len(key))+s.changes.Load(), 10)}
 		if s.reads.Add(1)%2 == 0 && s.broken.Load() {
 			items[i].Value = []byte("?")
 		}

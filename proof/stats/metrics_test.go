@@ -179,6 +179,12 @@ func wantSeries(s stats.Snapshot, o sources.Operation) map[string]float64 {
 	addHistogram(want, "cache_expiry_lateness_seconds", s.Expiry.Lateness)
 	addHistogram(want, "cache_load_permit_wait_seconds", stats.Histogram(o.Permits))
 	addHistogram(want, "cache_wait_seconds", stats.Histogram(o.Waits))
+	if a := s.Near.Audits; a.OneIn > 0 {
+		addHistogram(want, "cache_near_audited_age_seconds", stats.Histogram(o.AuditedAge))
+		for verdict, n := range map[string]uint64{"same": a.Same, "changed": a.Changed, "violation": a.Violations, "unknown": a.Unknown} {
+			want["cache_near_audits_total verdict="+verdict] = float64(n)
+		}
+	}
 	if s.Near.MaxLag > 0 {
 		addHistogram(want, "cache_near_store_read_seconds", stats.Histogram(o.StoreReads))
 		want["cache_near_undone"], want["cache_near_dels_lost_total"] = float64(o.Undone), float64(o.Lost)

@@ -270,7 +270,7 @@ func series(t *testing.T, query string) (all []labels.Labels) {
 // metrics returns the metrics of a service that has a value in each.
 func metrics(t *testing.T, query string) map[string]*dto.MetricFamily {
 	t.Helper()
-	full := stats.Snapshot{Limit: 1, MaxWeight: 1, HottestShare: 0.5, WhatIf: stats.WhatIf{Gets: 1}, Near: stats.Near{MaxLag: time.Second}}
+	full := stats.Snapshot{Limit: 1, MaxWeight: 1, HottestShare: 0.5, WhatIf: stats.WhatIf{Gets: 1}, Near: stats.Near{MaxLag: time.Second, Audits: stats.Audits{OneIn: 1}}}
 	var ages histogram.AgeRecorder
 	ages.Observe(time.Second)
 	full.EvictedAge = stats.Histogram(ages.Histogram())
@@ -282,7 +282,7 @@ func metrics(t *testing.T, query string) map[string]*dto.MetricFamily {
 		Name:     "users",
 		Snapshot: func() (stats.Snapshot, bool) { return full, true },
 		Operation: func() sources.Operation {
-			return sources.Operation{Permits: used.Histogram(), Waits: used.Histogram(), StoreReads: used.Histogram()}
+			return sources.Operation{Permits: used.Histogram(), Waits: used.Histogram(), StoreReads: used.Histogram(), AuditedAge: used.Histogram()}
 		},
 	})
 	defer unregister()
