@@ -243,11 +243,27 @@ func (c *Cache[K, V]) forget(q question) {
 // tellAll returns when no instance can serve what a question names, which was just removed from the store: when all
 // have answered, or the time is over for which those that have not may serve it.
 func (c *Cache[K, V]) tellAll(ctx context.Context, q question) error {
+	ctx, end := c.span(ctx, Span{Name: "fleet", Keys: len(q.Keys)})
+	how := SpanEnd{Err: errNotReturned}
+	defer func() { end(how) }()
+	answered, err := c.askAll(ctx, q)
+	how.Err = err
+	switch {
+	case answered:
+		how.Outcome = "answered"
+	case err == nil:
+		how.Outcome = "waited"
+	}
+	return err
+}
+
+// askAll is tellAll, and reports whether all have answered.
+func (c *Cache[K, V]) askAll(ctx context.Context, q question) (answered bool, err error) {
 	removed := time.Now()
 	c.forget(q)
 	members, age, err := c.members(ctx) // after the removal: who enrolls later reads later
 	if err != nil {
-		return err
+		return false, err
 	}
 	silent, listed := map[string]time.Duration{}, false
 	for _, member := range members {
@@ -260,11 +276,11 @@ func (c *Cache[K, V]) tellAll(ctx context.Context, q question) error {
 	most := certainly(max(c.fleet.holds, longest(silent)))
 	// The list may lack somebody who was on one that is lost, or that another server has.
 	if !listed || age < math.MaxInt64 && (age < most+enrollSoon || c.local.link.openFor() < most) {
-		return c.waitFor(ctx, time.Until(removed.Add(most)))
+		return false, c.waitFor(ctx, time.Until(removed.Add(most)))
 	}
 	text := c.fleet.own + rand.Text()
 	if len(silent) > 0 && !c.put(ctx, text, q, 2*most) {
-		return c.waitFor(ctx, time.Until(removed.Add(most)))
+		return false, c.waitFor(ctx, time.Until(removed.Add(most)))
 	}
 	for pause := firstLook; len(silent) > 0; pause = min(2*pause, longestPause) {
 		left := time.Until(removed.Add(certainly(longest(silent))))
@@ -272,10 +288,10 @@ func (c *Cache[K, V]) tellAll(ctx context.Context, q question) error {
 			c.local.failures.warn(&c.local.failures.unanswered,
 				"near: an instance did not answer, so it was waited until it can serve nothing that was removed",
 				fmt.Errorf("no answer of %q", slices.Collect(maps.Keys(silent))))
-			return nil
+			return false, nil
 		}
 		if err := c.waitFor(ctx, min(pause, left)); err != nil {
-			return err
+			return false, err
 		}
 		within, cancel := context.WithTimeout(ctx, left)
 		_ = c.askFleet(within, func(ctx context.Context) error { // its failure is that of those who cannot answer
@@ -288,7 +304,7 @@ func (c *Cache[K, V]) tellAll(ctx context.Context, q question) error {
 		cancel()
 	}
 	_ = c.askFleet(ctx, func(ctx context.Context) error { return c.store.Del(ctx, text) }) // or it ends by itself
-	return nil
+	return true, nil
 }
 
 // members returns who is on the list of instances, and its age. If all of it may have been lost a moment ago, it waits

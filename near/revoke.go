@@ -53,8 +53,11 @@ func (c *Cache[K, V]) DelPrefix(ctx context.Context, prefix string) (removed int
 	var q question
 	for _, beginning := range append([]string{c.local.prefix}, c.neighbors...) {
 		q.Prefixes = append(q.Prefixes, []byte(beginning+prefix))
-		n, failed := c.fleet.store.DelPrefix(ctx, beginning+prefix)
-		removed += n
+		failed := c.traced("remove", 0, func(ctx context.Context) error {
+			n, err := c.fleet.store.DelPrefix(ctx, beginning+prefix)
+			removed += n
+			return err
+		})(ctx)
 		if failed != nil {
 			err = errors.Join(err, fmt.Errorf("%w: %w", ErrStore, failed))
 		}

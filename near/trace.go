@@ -25,14 +25,15 @@ import (
 //	lease    a load waits for that of another instance, with the reads before and after
 //	write    a call of the store that stores what was fetched, or by a Set
 //	release  a call of the store that gives a lease back, as nothing was stored
-//	remove   a call of the store that removes keys, as by a Del
+//	remove   a call of the store that removes keys, as by a Del, or by a DelPrefix
+//	fleet    a Revoke, DelPrefix or Clear waits until no instance can serve what it has removed
 type Tracer func(ctx context.Context, s Span) (within context.Context, end func(SpanEnd))
 
 // A Span is what a [Tracer] is told when a span begins.
 type Span struct {
 	Name  string // what it is of
 	Cache string // the name of the cache in the statistics
-	Keys  int    // how many keys it is for
+	Keys  int    // how many keys it is for; 0 if those with a prefix
 
 	// KeyHash is the hash of the key of a load or join, by which errors and the page of package stats name it,
 	// as 16 hexadecimal digits; 0 if there are several keys. The key itself may be a secret.
@@ -54,7 +55,8 @@ type Span struct {
 type SpanEnd struct {
 	// Outcome says where the results of a load are from: "found" in the store, "fetched", "not_found" in
 	// either, "served_on" from memory by ServeOn, or "mixed" for several keys; with an Err "fetched" if the fetch
-	// was called. For a lease it is "found" or "not_found", or "in_vain" if the store still has nothing. Else it is empty.
+	// was called. For a lease it is "found" or "not_found", or "in_vain" if the store still has nothing. For a fleet
+	// it is "answered" if all instances have, or "waited" if they had the time to. Else it is empty.
 	Outcome string
 
 	// Fetched is the number of keys for which a load has called the function that fetches.

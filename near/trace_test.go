@@ -338,6 +338,37 @@ func TestSpanOfALease(t *testing.T) {
 	}
 }
 
+// TestSpansOfRemovals checks those of the waits for other instances.
+func TestSpansOfRemovals(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		spans, o := traced(near.Options[string, string]{MaxLag: time.Second})
+		s := newServer()
+		all := instances(t, s, 3, o)
+		time.Sleep(time.Minute) // they know each other
+		ctx, leave := context.WithCancel(t.Context())
+		for _, step := range []struct {
+			want string
+			do   func()
+		}{
+			{"remove ×2 fleet ×2 answered", func() { must(t, all[0].Revoke(ctx, "a", "b")) }},
+			{"remove fleet answered", func() { must(t, all[0].Clear(ctx)) }},
+			{"remove fleet waited", func() {
+				s.cut(true)
+				must(t, all[0].Revoke(ctx, "a"))
+			}},
+			{"remove fleet!", func() {
+				time.AfterFunc(time.Millisecond, leave)
+				all[0].Revoke(ctx, "a")
+			}},
+		} {
+			step.do()
+			if got := spans.take(); got != step.want {
+				t.Errorf("%q, want %q", got, step.want)
+			}
+		}
+	})
+}
+
 // TestHitsHaveNoSpan checks that a Tracer costs hits nothing.
 func TestHitsHaveNoSpan(t *testing.T) {
 	spans, o := traced(near.Options[string, string]{MaxLag: time.Hour, Cache: cache.Options[string, string]{Load: loadOne}})

@@ -1,7 +1,6 @@
 package redis_test
 
 import (
-	"errors"
 	"testing"
 	"time"
 
@@ -38,9 +37,6 @@ func open(t testing.TB, o redis.Options, addrs ...string) *redis.Redis {
 		o.Prefixes = []string{"user:", "item:"}
 	}
 	r, err := redis.New(t.Context(), o)
-	for i := 0; i < 3 && errors.Is(err, redis.ErrNoTracking); i++ { // its subscription may come after the change that tests it
-		r, err = redis.New(t.Context(), o)
-	}
 	check(t, err)
 	t.Cleanup(r.Close)
 	return r

@@ -231,6 +231,9 @@ func unset(ctx context.Context, n *node, timeout time.Duration) string {
 
 // unheard returns the classes that are not heard of when an own key is set and expires.
 func (e *ear) unheard(ctx context.Context, n *node, timeout time.Duration) (missing string, err error) {
+	if _, err = e.ping(ctx, timeout); err != nil { // the server may take the subscriptions later than what follows
+		return "", err
+	}
 	if e.beats {
 		err = e.expire(ctx, n, timeout)
 	}

@@ -78,6 +78,20 @@ func TestSettingLacks(t *testing.T) {
 	})
 }
 
+// Catches: a test of what is heard that begins before the subscription.
+func TestLateSubscription(t *testing.T) {
+	p := proxy(t, server(t, modes["notifications"]...))
+	defer p.Begin(func(_ <-chan struct{}, write func([]byte) error) func([]byte) error {
+		return func(data []byte) error {
+			if bytes.Contains(data, []byte("PSUBSCRIBE")) {
+				time.Sleep(50 * time.Millisecond)
+			}
+			return write(data)
+		}
+	}, neartest.ToServer)()
+	open(t, redis.Options{}, p.Addr)
+}
+
 // Catches: an own key that a full server evicts first (volatile-ttl), or that stays when its
 // session has ended.
 func TestOwnKeyOfASession(t *testing.T) {
