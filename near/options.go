@@ -179,8 +179,8 @@ type Options[K comparable, V any] struct {
 	AuditBy func(ctx context.Context, key K) (V, error)
 
 	// Logger gets what is rare: that the source or a server of the store is lost, and back, that
-	// what was replaced was served (Audit), and that a value cannot be decoded; each at most once a minute. Errors may have keys in them. nil
-	// means slog.Default(), as of that moment.
+	// what was replaced was served (Audit), and that a value cannot be decoded; each at most once a
+	// minute. Errors may have keys in them. nil means slog.Default(), as of that moment.
 	Logger *slog.Logger
 
 	// Tracer makes spans of loads, and of what calls and loads wait for; nil makes none.

@@ -1,13 +1,16 @@
 package redis_test
 
 import (
+	"bytes"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/pinwheel-cache/pinwheel/near/neartest"
 	"github.com/pinwheel-cache/pinwheel/near/redis"
 	"github.com/pinwheel-cache/pinwheel/near/redis/redistest"
+	"github.com/redis/rueidis"
 )
 
 // Catches: a list whose age is that of one that the server has lost.
@@ -68,6 +71,27 @@ func TestDelPrefixInACluster(t *testing.T) {
 	removed, err := r.DelPrefix(t.Context(), "user:")
 	if err == nil || !strings.Contains(err.Error(), away.Addr) || strings.Contains(err.Error(), c.Masters[0].Addr) || removed < 500 || removed > 800 {
 		t.Errorf("without %s: removed %d, %v", away.Addr, removed, err)
+	}
+}
+
+// Catches: a sweep that waits for ever for a server that does not answer.
+func TestDelPrefixWithoutAnAnswer(t *testing.T) {
+	p := proxy(t, server(t))
+	r, err := redis.New(t.Context(), redis.Options{Prefixes: []string{"user:"}, Client: rueidis.ClientOption{
+		InitAddress: []string{p.Addr}, ConnWriteTimeout: time.Second,
+	}})
+	check(t, err)
+	defer r.Close()
+	defer p.Begin(func(_ <-chan struct{}, write func([]byte) error) func([]byte) error {
+		return func(data []byte) error {
+			if bytes.Contains(data, []byte("SCAN")) {
+				return nil
+			}
+			return write(data)
+		}
+	}, neartest.ToServer)()
+	if _, err := r.DelPrefix(t.Context(), "user:"); err == nil || !strings.Contains(err.Error(), "no answer for 1s") {
+		t.Errorf("without an answer: %v", err)
 	}
 }
 

@@ -7,10 +7,13 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"testing"
+	"time"
 
 	"github.com/chromedp/chromedp"
 
 	"github.com/pinwheel-cache/pinwheel/internal/settle"
+	"github.com/pinwheel-cache/pinwheel/near"
+	"github.com/pinwheel-cache/pinwheel/near/memory"
 	"github.com/pinwheel-cache/pinwheel/stats"
 )
 
@@ -87,5 +90,41 @@ func TestFleetInABrowser(t *testing.T) {
 		b.look(look.width, look.scheme)
 		b.until(look.name+": nothing is wider than the window", `document.documentElement.scrollWidth <= innerWidth`)
 		b.picture("fleet-" + look.name)
+	}
+}
+
+// TestPurgeOfTheFleetInABrowser: the box purges the store and the other instance; without it only this one.
+func TestPurgeOfTheFleetInABrowser(t *testing.T) {
+	store := memory.New()
+	var all [2]*near.Cache[string, string]
+	for i := range all {
+		c, err := near.New[string, string](store, store, near.Options[string, string]{Name: fmt.Sprint("users ", i), MaxLag: 300 * time.Millisecond})
+		settle.Must(t, err)
+		t.Cleanup(func() { settle.Must(t, c.Close(context.Background())) })
+		all[i] = c
+	}
+	store.WaitFor(len(all))
+	settle.Must(t, all[0].Set(t.Context(), "ann", "Ann"))
+	_, _, err := all[1].Get(t.Context(), "ann")
+	settle.Must(t, err)
+	server := httptest.NewServer(stats.Handler(stats.WithOperators(func(*http.Request) error { return nil })))
+	t.Cleanup(func() {
+		server.CloseClientConnections()
+		server.Close()
+	})
+	b := openBrowser(t)
+	b.do("the cache", chromedp.Navigate(server.URL+"/#/cache/users%200"), chromedp.WaitVisible(`form [aria-label="Key"]`))
+	purge := func(said string) {
+		b.do("a key", chromedp.SetValue(`form [aria-label="Key"]`, ""), chromedp.SendKeys(`form [aria-label="Key"]`, "ann\r"))
+		b.until("it says "+said, fmt.Sprintf(`document.querySelector('output').textContent.startsWith(%q)`, said))
+	}
+	purge("Removed ")
+	if all[1].Stats().Entries == 0 {
+		t.Error("without the box the other instance has lost the key")
+	}
+	b.do("the fleet", chromedp.Click(`form:has([aria-label="Key"]) [name="fleet"]`))
+	purge("Removed 1.")
+	if value, ok, err := all[1].Get(t.Context(), "ann"); ok || err != nil {
+		t.Errorf("with it the other instance has %q, %v", value, err)
 	}
 }
