@@ -31,8 +31,7 @@ type auditor[K comparable, V any] struct {
 	most   int   // keys that are watched at once
 	audits audits
 
-	drawn     chan struct{} // has something when a key may be watched
-	differing int           // watched keys that differ; only the auditor's goroutine uses it
+	drawn chan struct{} // has something when a key may be watched
 
 	mu      sync.Mutex
 	byKey   map[K]*watched[K]
@@ -120,8 +119,8 @@ func (a *auditor[K, V]) loaded(key K) {
 	}
 }
 
-// run looks at what is watched until ctx ends. The next look comes soon after the MaxLag of what one has seen replaced,
-// else a second later; and the later, the more bytes one has brought: a megabyte takes a second.
+// run looks at what is watched until ctx ends. The next look comes soon after the MaxLag of what one has seen replaced in
+// the store, else a second later; and the later, the more bytes one has brought: a megabyte takes a second.
 func (a *auditor[K, V]) run(ctx context.Context) {
 	for ctx.Err() == nil {
 		select {
@@ -130,7 +129,7 @@ func (a *auditor[K, V]) run(ctx context.Context) {
 		}
 		for bytes, more := 0, true; more && ctx.Err() == nil; {
 			pause := lookEvery
-			if a.differing > 0 {
+			if a.grace == 0 && a.differ() {
 				pause = min(pause, max(a.local.link.maxLag*3/2, lookEvery/4))
 			}
 			pause += time.Duration(bytes) * time.Microsecond
@@ -191,7 +190,7 @@ func (a *auditor[K, V]) judge(one *watched[K], is func(V) (bool, error), asked i
 	loads := a.loads(one)
 	if one.differs && (!ok || loads != one.before) {
 		counts.changed.Add(1)
-		a.differ(one, false)
+		a.set(one, false)
 		return
 	}
 	if !ok {
@@ -205,17 +204,18 @@ func (a *auditor[K, V]) judge(one *watched[K], is func(V) (bool, error), asked i
 	switch {
 	case err != nil:
 		counts.unknown.Add(1)
+		a.set(one, false)
 	case same && one.differs:
 		counts.changed.Add(1)
-		a.differ(one, false)
+		a.set(one, false)
 	case same:
 		counts.same.Add(1)
 	case !one.differs:
 		one.differed, one.before = asked, loads
-		a.differ(one, true)
+		a.set(one, true)
 	case told && now > plus(fence, int64(l.link.maxLag)):
 		a.violated(one, e, now)
-		a.differ(one, false)
+		a.set(one, false)
 	}
 }
 
@@ -226,22 +226,26 @@ func (a *auditor[K, V]) loads(one *watched[K]) int {
 	return one.loads
 }
 
-// differ is called when it changes whether what memory has of a key differs.
-func (a *auditor[K, V]) differ(one *watched[K], differs bool) {
+// set says whether what memory has of a key differs.
+func (a *auditor[K, V]) set(one *watched[K], differs bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if one.differs = differs; differs {
-		a.differing++
-	} else {
-		a.differing--
-	}
+	one.differs = differs
+}
+
+// differ reports whether what memory has of some key does.
+func (a *auditor[K, V]) differ() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return slices.ContainsFunc(a.ordered, func(one *watched[K]) bool { return one.differs })
 }
 
 // violated reports a value that memory served to a call which began at served, and forgets it.
 func (a *auditor[K, V]) violated(one *watched[K], e cache.Entry[K, V], served int64) {
 	l := a.local
-	at := func(ns int64) time.Time { return l.link.start.Add(time.Duration(ns)) }
-	v := &violation{l.key(one.key), cache.For(l.cache).Hash(one.key), time.Now().Add(-e.Age), at(one.differed), at(served)}
+	now := time.Now() // whose date may have been set since the link was made
+	at := func(ns int64) time.Time { return now.Add(time.Duration(ns - served)) }
+	v := &violation{l.key(one.key), cache.For(l.cache).Hash(one.key), now.Add(-e.Age), at(one.differed), now}
 	l.Forget(one.key)
 	a.audits.last.Store(v)
 	a.audits.violations.Add(1)

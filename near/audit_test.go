@@ -239,6 +239,40 @@ func TestAuditBy(t *testing.T) {
 	})
 }
 
+// TestAuditOfWhatDiffersForLong checks that AuditBy is called for eight keys a second also while they differ, and that a
+// key which differed, and can be asked for no more, is given up.
+func TestAuditOfWhatDiffersForLong(t *testing.T) {
+	var asked atomic.Int32
+	var away atomic.Bool
+	o := near.Options[string, string]{Audit: 1, MaxLag: 100 * time.Millisecond, AuditBy: func(context.Context, string) (string, error) {
+		asked.Add(1)
+		if away.Load() {
+			return "", errServer
+		}
+		return "another", nil
+	}}
+	inRig(t, o, func(t *testing.T, r *rig) {
+		ask := func(d time.Duration) int32 {
+			before := asked.Load()
+			for end := time.Now().Add(d); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+				r.hand.vouch()
+			}
+			return asked.Load() - before
+		}
+		for key := range 16 {
+			r.Take(t.Context(), fmt.Sprint(key/2), r.fetch)
+		}
+		if n := ask(4 * time.Second); n < 16 || n > 8*6 || r.Stats().Near.Audits.Changed > 0 {
+			t.Errorf("%d calls in four seconds", n)
+		}
+		away.Store(true)
+		ask(15 * time.Minute)
+		if n := ask(time.Minute); n > 0 {
+			t.Errorf("%d calls while nobody has used the cache", n)
+		}
+	})
+}
+
 // An odd is a value that a codec may write in several ways.
 type odd struct {
 	Names map[string]int
@@ -262,7 +296,14 @@ func TestAuditOfCodecs(t *testing.T) {
 		v.At = math.NaN()
 		return v, err
 	}}
-	for what, codec := range map[string]near.Codec[odd]{"salted": salted, "unlike": unlike} {
+	decodes := 0
+	broken := near.Codec[odd]{Encode: salted.Encode, Decode: func(data []byte) (odd, error) {
+		if decodes++; decodes > 5 {
+			return odd{}, errOfLoad
+		}
+		return salted.Decode(data)
+	}}
+	for what, codec := range map[string]near.Codec[odd]{"salted": salted, "unlike": unlike, "broken": broken} {
 		bubble(t, func(t *testing.T) {
 			r := &rig{t: t, server: newServer(), hand: new(hand)}
 			c, err := near.New[string, odd](r.server, r.hand, near.Options[string, odd]{Audit: 1, Values: codec})
@@ -278,7 +319,7 @@ func TestAuditOfCodecs(t *testing.T) {
 			}
 			r.vouchFor(10 * time.Second)
 			a := c.Stats().Near.Audits
-			if a.Changed+a.Violations > 0 || (a.Same > 5) != (what == "salted") || (a.Unknown > 5) != (what == "unlike") {
+			if a.Changed+a.Violations > 0 || (a.Same > 5) != (what == "salted") || (a.Unknown > 5) == (what == "salted") {
 				t.Errorf("%s: %+v", what, a)
 			}
 		})

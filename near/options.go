@@ -162,18 +162,19 @@ type Options[K comparable, V any] struct {
 	Values Codec[V]
 
 	// Audit has an auditor compare what memory serves with the store: one hit in so many, such as 1000, draws its key,
-	// and from then on the key is read from the store once a second, with up to 63 others at once; a megabyte of values
-	// takes a second more. 0 means none, a negative one is refused. It is a violation if memory serves something else
-	// over MaxLag after such a read, though the source has confirmed a later moment: the source leaves out changes, or
-	// the program changes values that it got. Then the auditor removes the key from memory, counts it, and logs it; the
-	// statistics have the hash of the key. A kept "not found" is not compared. Audit sets Cache.Ages.
+	// and from then on the key is read from the store about once a second, or four times while one differs, with up to 63
+	// others at once; a megabyte of values takes a second more. 0 means none, a negative one is refused. It is a
+	// violation if memory serves something else over MaxLag after such a read, though the source has confirmed a later
+	// moment: the source leaves out changes, or the program changes values that it got. Then the auditor removes the key
+	// from memory, counts it, and logs it; the statistics have the hash of the key. A kept "not found" is not compared, nor, while the source is partial, what the
+	// store has no more. Audit sets Cache.Ages.
 	//
 	// Values are the same if they are deeply equal after Encode and Decode. Nothing is known of a value that does not
 	// equal itself then. What Encode writes must depend on the value alone, but for random bytes that Decode drops.
 	Audit int
 
-	// AuditBy asks the database for a key that Audit has drawn; nil means that the store is read. It is called for eight
-	// keys a second at most, one after another, with a context that ends at Close. So a write of the database is found
+	// AuditBy asks the database for a key that Audit has drawn; nil means that the store is read. It is called for about
+	// eight keys a second at most, one after another, with a context that ends at Close. So a write of the database is found
 	// that no Del has followed within five seconds. NotFound means that the database has no value; after any other error,
 	// or a panic, nothing is known.
 	AuditBy func(ctx context.Context, key K) (V, error)

@@ -38,17 +38,46 @@ func (c *Cache[K, V]) askStore(ctx context.Context, keys []K) (is []func(V) (boo
 	for i, key := range keys {
 		all[i] = &lookup[K, V]{key: key, text: c.local.key(key)}
 	}
-	c.read(ctx, all, false)
+	eachServer(&c.servers, all, (*lookup[K, V]).keyInStore, func(of []*lookup[K, V]) { c.askServer(ctx, of) })
 	for _, one := range all {
 		bytes += len(one.item.Value)
 		is = append(is, func(value V) (bool, error) {
-			if one.err != nil || one.item.State != Found {
+			switch {
+			case one.err != nil:
 				return false, one.err
+			case one.item.State == Found:
+				return c.isStored(value, one.item.Value)
+			case c.local.partial():
+				return false, errPartial // it may have been evicted, which is not told
 			}
-			return c.isStored(value, one.item.Value)
+			return false, nil
 		})
 	}
 	return is, bytes
+}
+
+var errPartial = errors.New("near: the source does not tell of all that happens")
+
+// askServer reads keys of one server, if it answers at present. It is no part of a load.
+func (c *Cache[K, V]) askServer(ctx context.Context, all []*lookup[K, V]) {
+	items, err, undone := []Item(nil), errUnasked, make([]bool, len(all))
+	for i, one := range all {
+		undone[i] = c.undone.has(one.text)
+	}
+	if c.servers.breaker(all[0].text).failures.Load() < maxFailures {
+		err = c.ask(ctx, all[0].text, func(ctx context.Context) (err error) {
+			items, err = c.store.Get(ctx, texts(all)...)
+			return err
+		})
+	}
+	for i, one := range all {
+		switch one.err = err; {
+		case undone[i]:
+			one.err = errUndone
+		case err == nil:
+			one.item = items[i]
+		}
+	}
 }
 
 // askDatabase is an asker of one key.
@@ -82,8 +111,9 @@ func (c *Cache[K, V]) isStored(value V, data []byte) (bool, error) {
 		return err == nil, err
 	}
 	stored, err := convert(c.values.Decode, data)
-	if err != nil {
-		return false, nil // another program has replaced it
+	if err != nil { // another program has replaced it, unless nothing can be decoded
+		_, err = convert(c.values.Decode, own)
+		return false, err
 	}
 	return c.same(value, stored)
 }

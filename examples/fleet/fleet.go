@@ -101,14 +101,10 @@ func newService(ctx context.Context, name string, breaks bool, c config, b *back
 	if err != nil {
 		return nil, err
 	}
-	audit := 0
-	if c.lossy > 0 {
-		audit = 1000
-	}
 	s.users, err = near.New(s.redis, lossy{s.redis, c.lossy}, near.Options[int, user]{
 		Name: name, Prefix: "users:", Limit: users,
 		Expire: 10 * time.Minute, LocalExpire: time.Minute,
-		MaxLag: c.maxLag, Lease: time.Second, Timeout: c.maxLag, Audit: audit,
+		MaxLag: c.maxLag, Lease: time.Second, Timeout: c.maxLag, Audit: 1000,
 	})
 	if err != nil {
 		s.redis.Close()

@@ -29,8 +29,8 @@ func TestFleetUnderFaults(t *testing.T) {
 				if s.LongestMs > 60_000 || s.OutageReads > s.OutageMost || (s.OutageReads > 0) != (fault == "kill") {
 					t.Fatalf("a read of %v ms; %d of the database while Redis was killed, want %d at most", s.LongestMs, s.OutageReads, s.OutageMost)
 				}
-				if s.StaleBeyondMaxLag != 0 || s.DatabaseReadsWithoutNear != s.Reads || (len(s.Faults) > 0) != (fault != "none") {
-					t.Fatalf("%d reads were stale beyond MaxLag; %d reads, %d without near; faults %q", s.StaleBeyondMaxLag, s.Reads, s.DatabaseReadsWithoutNear, s.Faults)
+				if s.StaleBeyondMaxLag != 0 || s.Violations != 0 || s.DatabaseReadsWithoutNear != s.Reads || (len(s.Faults) > 0) != (fault != "none") {
+					t.Fatalf("%d reads were stale beyond MaxLag, %d by the auditors; %d reads, %d without near; faults %q", s.StaleBeyondMaxLag, s.Violations, s.Reads, s.DatabaseReadsWithoutNear, s.Faults)
 				}
 				// On a busy machine that may take longer.
 				if s.Reads >= 500 && s.Writes >= 20 && s.DatabaseReads <= s.Reads*3/4 && (fault == "none" || s.Instances[0].Reconnects > 0) {
@@ -44,11 +44,11 @@ func TestFleetUnderFaults(t *testing.T) {
 	}
 }
 
-// Catches: an auditor that does not find a source which leaves out changes, or finds fault with one that does not.
+// Catches: an auditor that does not find a source which leaves out changes.
 func TestLossySource(t *testing.T) {
 	t.Parallel()
 	for length := 10 * time.Second; ; length *= 2 {
-		s := runFleet(t, "-for", length.String(), "-lossy", "5%", "-json", "-max-lag", "300ms")
+		s := runFleet(t, "-for", length.String(), "-lossy", "30%", "-json", "-max-lag", "300ms")
 		if s.Violations > 0 {
 			return
 		}

@@ -50,7 +50,7 @@ func parse(args []string) (config, error) {
 	flags.StringVar(&c.redis, "redis", "", "address of a Redis to use, instead of starting redis-server")
 	flags.StringVar(&c.listen, "listen", "127.0.0.1:8083", "address of the page")
 	flags.DurationVar(&c.maxLag, "max-lag", 500*time.Millisecond, "how stale a read may be at most")
-	flags.Func("lossy", "share of the changes that the source leaves out, such as 1%; with it the auditors look at one hit in 1,000", func(text string) (err error) {
+	flags.Func("lossy", "share of the changes that the source leaves out, such as 1%", func(text string) (err error) {
 		c.lossy, err = parseShare(text)
 		return err
 	})
@@ -143,7 +143,7 @@ func (f *fleet) print(out io.Writer, asJSON bool) error {
 	if s.OutageMost > 0 {
 		fmt.Fprintf(out, "while Redis was killed: %d reads of the database, of %d by one for each user and instance in %v\n", s.OutageReads, s.OutageMost, f.config.maxLag)
 	}
-	if f.config.lossy > 0 {
+	if f.config.lossy > 0 || s.Violations > 0 {
 		fmt.Fprintf(out, "violations that the auditors found: %d\n", s.Violations)
 	}
 	fmt.Fprintf(out, "the longest read took %.0f ms; callers leave after %v\n", s.LongestMs, patience)

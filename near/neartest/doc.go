@@ -6,5 +6,6 @@
 // which version of each key is current, and judges what was read. [Traffic] reads and writes by the caches of a fleet,
 // and has an Oracle judge each answer. A [Proxy] stands before a server, and breaks connections as networks do.
 //
-// A subtest that needs what a subject does not have is skipped, and says so.
+// A subtest that needs what a subject does not have says so in its log, and proves nothing. Not tested are what a
+// near.Coverer does when it stops telling of keys, and near.Except.
 package neartest

@@ -12,7 +12,7 @@ import (
 // A list has who is enrolled, until then, and its age grows. The source tells nothing of it, and no removal of keys
 // removes it.
 func (s *trial) hasLists() {
-	f := s.fleet()
+	f := s.fleet
 	var w *Recorder
 	if s.Source != nil {
 		w = Record(s.t, s.Source, s.MaxLag)
@@ -63,7 +63,7 @@ func (s *trial) hasLists() {
 
 // DelPrefix removes all keys that begin with a prefix, and no other, with the leases on them, and counts them.
 func (s *trial) removesPrefixes() {
-	f := s.fleet()
+	f := s.fleet
 	const many = 300
 	for i := range many {
 		s.set(`[a]*?\`+strconv.Itoa(i), found("v"))

@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/rand"
 	"runtime"
+	"strings"
 	"testing"
 	"time"
 
@@ -40,38 +41,53 @@ type Subject struct {
 // call t.Parallel. Subjects may share a store, but not at the same time: one subtest removes all its keys.
 func Test(t *testing.T, make func(t *testing.T) Subject) {
 	for _, p := range promises {
-		t.Run(p.name, func(t *testing.T) { p.prove(newTrial(t, make(t))) })
+		t.Run(p.name, func(t *testing.T) { p.test(newTrial(t, make(t))) })
 	}
 }
 
-// A promise is one sentence of a contract.
+// A promise is one sentence of a contract, for subjects that have what it needs.
 type promise struct {
 	name  string
+	needs string
 	prove func(*trial)
 }
 
 var promises = []promise{
-	{"StoreAnswersInOrder", (*trial).answersInOrder},
-	{"StoreKeepsEveryByte", (*trial).keepsEveryByte},
-	{"StoreReplacesAndRemoves", (*trial).replacesAndRemoves},
-	{"StoreExpires", (*trial).expires},
-	{"StoreReadsWhatIsCurrent", (*trial).readsWhatIsCurrent},
-	{"StoreCallsEndWithTheirContext", (*trial).callsEnd},
-	{"LeaseIsForOne", (*trial).leaseIsForOne},
-	{"LeaseEnds", (*trial).leaseEnds},
-	{"FleetHasLists", (*trial).hasLists},
-	{"FleetRemovesPrefixes", (*trial).removesPrefixes},
-	{"SourceTellsOfEachChange", (*trial).tellsOfEachChange},
-	{"SourceTellsBeforeItVouches", (*trial).tellsBeforeItVouches},
-	{"SourceTellsAfterFaults", (*trial).tellsAfterFaults},
-	{"CachesAgree", (*trial).cachesAgree},
+	{"StoreAnswersInOrder", "", (*trial).answersInOrder},
+	{"StoreKeepsEveryByte", "", (*trial).keepsEveryByte},
+	{"StoreReplacesAndRemoves", "", (*trial).replacesAndRemoves},
+	{"StoreExpires", "", (*trial).expires},
+	{"StoreReadsWhatIsCurrent", "", (*trial).readsWhatIsCurrent},
+	{"StoreCallsEndWithTheirContext", "Proxy", (*trial).callsEnd},
+	{"LeaseIsForOne", "Leaser", (*trial).leaseIsForOne},
+	{"LeaseEnds", "Leaser", (*trial).leaseEnds},
+	{"FleetHasLists", "Fleet", (*trial).hasLists},
+	{"FleetRemovesPrefixes", "Fleet", (*trial).removesPrefixes},
+	{"SourceTellsOfEachChange", "Source", (*trial).tellsOfEachChange},
+	{"SourceTellsBeforeItVouches", "Source", (*trial).tellsBeforeItVouches},
+	{"SourceTellsAfterFaults", "Source Proxy", (*trial).tellsAfterFaults},
+	{"CachesAgree", "Source Leaser", (*trial).cachesAgree},
+}
+
+// test proves a promise, or says what for the subject lacks it.
+func (p promise) test(s *trial) {
+	has := map[string]bool{"Source": s.Source != nil, "Proxy": s.Proxy != nil, "Leaser": s.leaser != nil, "Fleet": s.fleet != nil}
+	for what := range strings.FieldsSeq(p.needs) {
+		if !has[what] {
+			s.t.Log("NOT TESTED: the subject lacks a " + what)
+			return
+		}
+	}
+	p.prove(s)
 }
 
 // A trial is a subject in a subtest.
 type trial struct {
 	Subject
-	t   testing.TB
-	ctx context.Context
+	leaser near.Leaser // the store, if it is one
+	fleet  near.Fleet  // likewise
+	t      testing.TB
+	ctx    context.Context
 }
 
 // newTrial returns a trial with keys of its own.
@@ -84,30 +100,9 @@ func newTrial(t testing.TB, s Subject) *trial {
 	if c, ok := s.Source.(near.Coverer); ok && !c.Covers(s.Prefix) {
 		t.Fatalf("the source does not cover %q", s.Prefix)
 	}
-	return &trial{s, t, t.Context()}
-}
-
-// leaser skips the test if the store is none.
-func (s *trial) leaser() near.Leaser {
-	s.t.Helper()
-	l, ok := s.Store.(near.Leaser)
-	s.needs(ok, "a near.Leaser")
-	return l
-}
-
-// fleet skips the test if the store is none.
-func (s *trial) fleet() near.Fleet {
-	s.t.Helper()
-	f, ok := s.Store.(near.Fleet)
-	s.needs(ok, "a near.Fleet")
-	return f
-}
-
-func (s *trial) needs(has bool, what string) {
-	s.t.Helper()
-	if !has {
-		s.t.Skip("NOT TESTED: the subject lacks " + what)
-	}
+	leaser, _ := s.Store.(near.Leaser)
+	fleet, _ := s.Store.(near.Fleet)
+	return &trial{s, leaser, fleet, t, t.Context()}
 }
 
 func (s *trial) must(err error) {
@@ -117,9 +112,14 @@ func (s *trial) must(err error) {
 	}
 }
 
+// keys returns keys of names, to which it appends something until one server has them all: each call is for one.
 func (s *trial) keys(names ...string) []string {
+	of, sharded := s.Store.(near.Sharded)
 	for i := range names {
 		names[i] = s.Prefix + names[i]
+		for sharded && of.Server(names[i]) != of.Server(names[0]) {
+			names[i] += "'"
+		}
 	}
 	return names
 }
@@ -144,7 +144,7 @@ func (s *trial) get(key string) near.Item {
 // lease takes the lease on a key, and returns its token.
 func (s *trial) lease(key string, life time.Duration) (token string) {
 	s.t.Helper()
-	items, err := s.leaser().Lease(s.ctx, life, s.Prefix+key)
+	items, err := s.leaser.Lease(s.ctx, life, s.Prefix+key)
 	s.must(err)
 	if items[0].State != near.Missing || items[0].Token == "" {
 		s.t.Fatalf("Lease of %q returns %+v, want a Missing key with a Token", key, items[0])
@@ -155,14 +155,14 @@ func (s *trial) lease(key string, life time.Duration) (token string) {
 // fill reports whether a Fill with a token has stored.
 func (s *trial) fill(key, token string, item near.Item) bool {
 	s.t.Helper()
-	filled, err := s.leaser().Fill(s.ctx, s.Prefix+key, token, item)
+	filled, err := s.leaser.Fill(s.ctx, s.Prefix+key, token, item)
 	s.must(err)
 	return filled
 }
 
 func (s *trial) release(key, token string) {
 	s.t.Helper()
-	s.must(s.leaser().Release(s.ctx, s.Prefix+key, token))
+	s.must(s.leaser.Release(s.ctx, s.Prefix+key, token))
 }
 
 func found(value string) near.Item { return near.Item{State: near.Found, Value: []byte(value)} }

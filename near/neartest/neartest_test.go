@@ -79,7 +79,7 @@ func prove(t *testing.T, name string, s Subject) (failures []string) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		promises[i].prove(newTrial(r, s))
+		promises[i].test(newTrial(r, s))
 	}()
 	<-done
 	for _, f := range slices.Backward(r.cleanups) {
@@ -105,7 +105,6 @@ func (r *report) Error(args ...any) {
 func (r *report) Errorf(format string, args ...any) { r.Error(fmt.Sprintf(format, args...)) }
 func (r *report) Fatal(args ...any)                 { r.Error(args...); runtime.Goexit() }
 func (r *report) Fatalf(format string, args ...any) { r.Fatal(fmt.Sprintf(format, args...)) }
-func (r *report) Skip(...any)                       { runtime.Goexit() }
 func (r *report) Cleanup(f func())                  { r.cleanups = append(r.cleanups, f) }
 
 type cutting struct{ *memory.Store }
@@ -355,12 +354,12 @@ func TestRevokeIsJudged(t *testing.T) {
 			}
 			if f.Run(t, f.Revoke, func() {
 				if bad {
-					f.UntilWrong()
+					f.untilWrong()
 				}
 			}); !bad {
 				f.Verdict(t)
-			} else if f.Wrong() == 0 || !strings.Contains(f.errs[0].Error(), "removed from the whole fleet") {
-				t.Errorf("%d answers are wrong: %v", f.Wrong(), f.errs)
+			} else if f.wrongs() == 0 || !strings.Contains(f.errs[0].Error(), "removed from the whole fleet") {
+				t.Errorf("%d answers are wrong: %v", f.wrongs(), f.errs)
 			}
 		})
 	}

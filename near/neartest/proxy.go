@@ -153,14 +153,6 @@ func (p *Proxy) trouble(direction int) *trouble {
 // Begin has all connections suffer a fault, until over is called. It replaces one that was begun before.
 func (p *Proxy) Begin(f Fault, d Direction) (over func()) {
 	now := &trouble{f, make(chan struct{})}
-	p.set(d, now)
-	return sync.OnceFunc(func() {
-		p.set(d, nil)
-		close(now.over)
-	})
-}
-
-func (p *Proxy) set(d Direction, now *trouble) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for i := range p.troubles {
@@ -168,6 +160,18 @@ func (p *Proxy) set(d Direction, now *trouble) {
 			p.troubles[i] = now
 		}
 	}
+	return sync.OnceFunc(func() { p.end(now) })
+}
+
+func (p *Proxy) end(over *trouble) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for i, now := range p.troubles {
+		if now == over {
+			p.troubles[i] = nil
+		}
+	}
+	close(over.over)
 }
 
 // ErrCut is what a [Fault] returns to reset a connection.

@@ -3,7 +3,6 @@ package neartest
 import (
 	"bytes"
 	"context"
-	"errors"
 	"strconv"
 	"strings"
 	"sync"
@@ -16,22 +15,23 @@ import (
 // The items of a Get are in the order of keys, and have what was stored and the TTL that is left.
 func (s *trial) answersInOrder() {
 	began := time.Now()
-	s.set("value", near.Item{State: near.Found, Value: []byte("v"), TTL: time.Hour})
-	s.set("absent", near.Item{State: near.Absent, TTL: 2 * time.Hour})
-	s.set("lasting", found("l"))
-	names := []string{"none", "absent", "lasting", "value"}
-	items, err := s.Store.Get(s.ctx, s.keys("none", "absent", "lasting", "value")...)
-	s.must(err)
-	if len(items) != len(names) {
-		s.t.Fatalf("%d items for %d keys", len(items), len(names))
-	}
-	for i, want := range []near.Item{
+	keys := s.keys("none", "absent", "lasting", "value")
+	wanted := []near.Item{
 		{}, {State: near.Absent, TTL: 2 * time.Hour}, found("l"), {State: near.Found, Value: []byte("v"), TTL: time.Hour},
-	} {
+	}
+	for i, item := range wanted[1:] {
+		s.must(s.Store.Set(s.ctx, keys[1+i], item))
+	}
+	items, err := s.Store.Get(s.ctx, keys...)
+	s.must(err)
+	if len(items) != len(wanted) {
+		s.t.Fatalf("%d items for %d keys", len(items), len(wanted))
+	}
+	for i, want := range wanted {
 		got := items[i]
 		short := want.TTL - time.Since(began) - 10*time.Millisecond // stores count in milliseconds
 		if !same(got, want) || got.TTL > want.TTL || got.TTL != 0 && got.TTL < short {
-			s.t.Errorf("%s is %+v, want %+v", names[i], got, want)
+			s.t.Errorf("%q is %+v, want %+v", keys[i], got, want)
 		}
 	}
 }
@@ -60,7 +60,7 @@ func (s *trial) replacesAndRemoves() {
 		"value":   func(key string) { s.set(key, found("old")) },
 		"absent":  func(key string) { s.set(key, near.Item{State: near.Absent, TTL: time.Hour}) },
 	}
-	if _, ok := s.Store.(near.Leaser); ok {
+	if s.leaser != nil {
 		before["lease"] = func(key string) { s.lease(key, time.Hour) }
 	}
 	if s.Foreign != nil {
@@ -70,7 +70,7 @@ func (s *trial) replacesAndRemoves() {
 		for _, want := range []near.Item{found("new"), {State: near.Absent}, {}} {
 			prepare(name)
 			if want.State == near.Missing {
-				s.del("other", name)
+				s.del(name, "other")
 			} else {
 				s.set(name, want)
 			}
@@ -104,8 +104,9 @@ func (s *trial) expires() {
 func (s *trial) readsWhatIsCurrent() {
 	var o Oracle
 	ctx, stop := context.WithCancel(s.ctx)
-	defer stop()
 	var readers sync.WaitGroup
+	defer readers.Wait()
+	defer stop()
 	var reads atomic.Int64
 	for range 4 {
 		readers.Go(func() {
@@ -116,7 +117,7 @@ func (s *trial) readsWhatIsCurrent() {
 					version, _ := strconv.Atoi(string(items[0].Value)) // 0 of what is missing
 					err = o.Judge(0, version, began).Err(0)
 				}
-				if err != nil && !errors.Is(err, context.Canceled) {
+				if err != nil && ctx.Err() == nil {
 					s.t.Error(err)
 					stop()
 				}
@@ -131,32 +132,32 @@ func (s *trial) readsWhatIsCurrent() {
 		s.set("k", found(strconv.Itoa(version)))
 		o.Acknowledge(0, version)
 	}
-	stop()
-	readers.Wait()
 }
 
 // Calls return soon after their context has ended, whatever the server does. What failed then does no harm.
 func (s *trial) callsEnd() {
-	s.needs(s.Proxy != nil, "a Proxy")
 	s.get("k") // it is connected
 	calls := map[string]func(ctx context.Context) error{
 		"Get": func(ctx context.Context) error { _, err := s.Store.Get(ctx, s.Prefix+"k"); return err },
 		"Set": func(ctx context.Context) error { return s.Store.Set(ctx, s.Prefix+"k", found("v")) },
 		"Del": func(ctx context.Context) error { return s.Store.Del(ctx, s.Prefix+"k") },
 	}
-	if l, ok := s.Store.(near.Leaser); ok {
+	if l := s.leaser; l != nil {
 		calls["Lease"] = func(ctx context.Context) error { _, err := l.Lease(ctx, time.Second, s.Prefix+"k"); return err }
 		calls["Fill"] = func(ctx context.Context) error { _, err := l.Fill(ctx, s.Prefix+"k", "t", found("v")); return err }
 		calls["Release"] = func(ctx context.Context) error { return l.Release(ctx, s.Prefix+"k", "t") }
 	}
-	if f, ok := s.Store.(near.Fleet); ok {
+	if f := s.fleet; f != nil {
 		calls["Enroll"] = func(ctx context.Context) error { return f.Enroll(ctx, s.Prefix, "m", time.Second) }
 		calls["Withdraw"] = func(ctx context.Context) error { return f.Withdraw(ctx, s.Prefix, "m") }
 		calls["Members"] = func(ctx context.Context) error { _, _, err := f.Members(ctx, s.Prefix); return err }
 		calls["DelPrefix"] = func(ctx context.Context) error { _, err := f.DelPrefix(ctx, s.Prefix); return err }
 	}
 	over := s.Proxy.Begin(Stall, BothWays)
-	defer over()
+	defer func() {
+		over()
+		await(s.t, "the store, which answers again", func() bool { _, err := s.Store.Get(s.ctx, s.Prefix+"k"); return err == nil })
+	}()
 	for name, call := range calls {
 		returns(s.t, name+", whose context has ended", func() {
 			ctx, cancel := context.WithTimeout(s.ctx, 20*time.Millisecond) // real time: it is to end too early

@@ -130,7 +130,7 @@ func (f *Traffic) read(ctx context.Context, leave time.Duration, one instance, k
 	}
 	switch wrong := v.Err(one.maxLag); {
 	case wrong == nil:
-	case f.lateness.excuses(began, max(v.Stale, one.maxLag), one.maxLag):
+	case v.Version >= 0 && v.Version <= v.Newest && f.lateness.excuses(began, max(v.Stale, one.maxLag), one.maxLag):
 		f.excused++
 		return
 	default:
@@ -198,15 +198,15 @@ func Either(one, other Removal) Removal {
 	}
 }
 
-// UntilWrong returns when an answer was wrong, at the latest after a minute: to see that a bad source is found.
-func (f *Traffic) UntilWrong() {
-	for end := time.Now().Add(patience); f.Wrong() == 0 && time.Now().Before(end); {
+// untilWrong returns when an answer was wrong, at the latest after a minute: to see that a bad source is found.
+func (f *Traffic) untilWrong() {
+	for end := time.Now().Add(patience); f.wrongs() == 0 && time.Now().Before(end); {
 		time.Sleep(10 * time.Millisecond)
 	}
 }
 
-// Wrong returns how many answers were.
-func (f *Traffic) Wrong() int {
+// wrongs returns how many answers were.
+func (f *Traffic) wrongs() int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.wrong
@@ -263,8 +263,6 @@ func (f *Traffic) String() string {
 // What caches over the store and source return was current at some moment of the MaxLag before, and not what Revoke or
 // DelPrefix had removed, whoever writes and while connections break.
 func (s *trial) cachesAgree() {
-	s.leaser()
-	s.needs(s.Source != nil, "a Source")
 	var f Traffic
 	for i := range 3 {
 		c, err := near.New[int, int](s.Store, s.Source, near.Options[int, int]{
@@ -276,7 +274,7 @@ func (s *trial) cachesAgree() {
 		f.Add(c, s.MaxLag)
 	}
 	remove := f.Del
-	if _, ok := s.Store.(near.Fleet); ok {
+	if s.fleet != nil {
 		remove = f.Revoke
 	}
 	if s.Foreign != nil {

@@ -44,13 +44,16 @@ func (f *fleet) connect(t testing.TB, o redis.Options) {
 	}
 	check(t, err)
 	c, err := near.New(r, r, near.Options[int, int]{
-		Prefix: prefix, MaxLag: maxLag, Expire: time.Minute, Lease: 200 * time.Millisecond, Timeout: o.Client.ConnWriteTimeout,
+		Prefix: prefix, MaxLag: maxLag, Expire: time.Minute, Lease: 200 * time.Millisecond, Timeout: o.Client.ConnWriteTimeout, Audit: 1,
 	})
 	check(t, err)
 	f.add(c)
 	t.Cleanup(func() {
 		if err := c.Close(context.Background()); err != nil {
 			t.Error(err)
+		}
+		if of := c.Stats().Near.Audits; of.Violations > 0 {
+			t.Errorf("the auditor has found fault with a source that keeps its word: %+v", of)
 		}
 		r.Close()
 	})
