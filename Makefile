@@ -34,7 +34,7 @@ heavy = bench proof/alerts
 light = scripts/together $(addprefix -but ,$(heavy))
 
 # Tests of real servers and in real time. Nothing compiles or runs beside them.
-servers = near/redis proof/redis gozero/collection examples/fleet examples/hello examples/heartbeats
+servers = near/redis near/postgres proof/redis gozero/collection examples/fleet examples/hello examples/heartbeats
 
 # Tests of other libraries, of go-zero's services and of programs that test, for full.
 foreign = near/gozero examples/service proof/gozero proof/peers proof/release proof/suites
@@ -173,7 +173,7 @@ compare:
 
 # Known vulnerabilities in what users get.
 vulnerabilities:
-	@for module in . prometheus gozero otel near/redis near/gozero; do echo $$module; (cd $$module && go run golang.org/x/vuln/cmd/govulncheck@v1.1.4 ./...) || exit 1; done
+	@for module in . prometheus gozero otel near/redis near/gozero near/postgres; do echo $$module; (cd $$module && go run golang.org/x/vuln/cmd/govulncheck@v1.1.4 ./...) || exit 1; done
 
 .PHONY: help hello quick stress evidence gate full fmt tidy vet workflows platforms staticcheck test testbase testfake testservers race benchmarks \
 	vetall testall raceall suites faults release lincheck gozerooldest oldest newest wasm bits fuzz benchmarksall compare vulnerabilities

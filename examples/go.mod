@@ -3,6 +3,7 @@ module github.com/pinwheel-cache/pinwheel/examples
 go 1.26.0
 
 require (
+	github.com/jackc/pgx/v5 v5.12.0
 	github.com/pinwheel-cache/pinwheel v0.0.0
 	github.com/pinwheel-cache/pinwheel/gozero v0.0.0
 	github.com/pinwheel-cache/pinwheel/prometheus v0.0.0
@@ -19,6 +20,9 @@ require (
 require (
 	filippo.io/edwards25519 v1.2.0 // indirect
 	github.com/go-sql-driver/mysql v1.10.0 // indirect
+	github.com/jackc/pgpassfile v1.0.0 // indirect
+	github.com/jackc/pgservicefile v0.0.0-20240606120523-5a60cdf6a761 // indirect
+	github.com/jackc/puddle/v2 v2.2.3 // indirect
 	github.com/redis/go-redis/v9 v9.23.0 // indirect
 	github.com/xdg-go/pbkdf2 v1.0.0 // indirect
 	github.com/xdg-go/scram v1.2.0 // indirect
@@ -49,6 +53,7 @@ require (
 	github.com/openzipkin/zipkin-go v0.4.3 // indirect
 	github.com/pelletier/go-toml/v2 v2.4.3 // indirect
 	github.com/pinwheel-cache/pinwheel/near/gozero v0.0.0
+	github.com/pinwheel-cache/pinwheel/near/postgres v0.0.0
 	github.com/pinwheel-cache/pinwheel/near/redis v0.0.0
 	github.com/pinwheel-cache/pinwheel/otel v0.0.0
 	github.com/prometheus/client_model v0.6.2 // indirect
@@ -82,6 +87,8 @@ require (
 replace github.com/pinwheel-cache/pinwheel => ../
 
 replace github.com/pinwheel-cache/pinwheel/gozero => ../gozero
+
+replace github.com/pinwheel-cache/pinwheel/near/postgres => ../near/postgres
 
 replace github.com/pinwheel-cache/pinwheel/near/redis => ../near/redis
 

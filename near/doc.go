@@ -15,6 +15,8 @@
 //   - The source tells of every change of a key that it covers, in the order in which they
 //     happen in the store: by Changed, or, where it cannot tell them one by one, by
 //     ChangedAll. Removal and expiry are changes.
+//   - Changed comes when the change can be read, by whatever the loads read: a database may write a
+//     change to its log before anybody can read it, and a load in between would keep what was before.
 //   - Current(asOf) comes after the Changed of everything that changed before asOf.
 //   - When the source may have missed something it says Lost, and then nothing until it
 //     hears all changes again. Only when that is confirmed does it say ChangedAll, and then

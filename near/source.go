@@ -20,7 +20,7 @@ type Source interface {
 //
 // A cache keeps values for MaxLag only before its Watcher was told ChangedAll and then Current.
 type Watcher interface {
-	// Changed says that keys have or may have changed.
+	// Changed says that keys have or may have changed, and that loads which begin now read that.
 	Changed(keys ...string)
 
 	// ChangedAll says that any key may have changed: the source has just connected, or does

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/rand"
+	"errors"
 	"runtime"
 	"strings"
 	"testing"
@@ -21,6 +22,10 @@ type Subject struct {
 
 	// Source tells of the changes of Store. Without it only the store is tested.
 	Source near.Source
+
+	// Read is instead of Store for a source of a database, which the loads of a near.Local read: it returns the bytes of
+	// a key, nil if it has none. Then only the source is tested, Foreign is needed, and keys are text.
+	Read func(ctx context.Context, key string) ([]byte, error)
 
 	// Prefix is how the keys of the test begin. The source covers them.
 	Prefix string
@@ -53,12 +58,12 @@ type promise struct {
 }
 
 var promises = []promise{
-	{"StoreAnswersInOrder", "", (*trial).answersInOrder},
-	{"StoreKeepsEveryByte", "", (*trial).keepsEveryByte},
-	{"StoreReplacesAndRemoves", "", (*trial).replacesAndRemoves},
-	{"StoreExpires", "", (*trial).expires},
-	{"StoreReadsWhatIsCurrent", "", (*trial).readsWhatIsCurrent},
-	{"StoreCallsEndWithTheirContext", "Proxy", (*trial).callsEnd},
+	{"StoreAnswersInOrder", "Store", (*trial).answersInOrder},
+	{"StoreKeepsEveryByte", "Store", (*trial).keepsEveryByte},
+	{"StoreReplacesAndRemoves", "Store", (*trial).replacesAndRemoves},
+	{"StoreExpires", "Store", (*trial).expires},
+	{"StoreReadsWhatIsCurrent", "Store", (*trial).readsWhatIsCurrent},
+	{"StoreCallsEndWithTheirContext", "Store Proxy", (*trial).callsEnd},
 	{"LeaseIsForOne", "Leaser", (*trial).leaseIsForOne},
 	{"LeaseEnds", "Leaser", (*trial).leaseEnds},
 	{"FleetHasLists", "Fleet", (*trial).hasLists},
@@ -67,11 +72,12 @@ var promises = []promise{
 	{"SourceTellsBeforeItVouches", "Source", (*trial).tellsBeforeItVouches},
 	{"SourceTellsAfterFaults", "Source Proxy", (*trial).tellsAfterFaults},
 	{"CachesAgree", "Source Leaser", (*trial).cachesAgree},
+	{"LocalsAgree", "Source Read", (*trial).localsAgree},
 }
 
 // test proves a promise, or says what for the subject lacks it.
 func (p promise) test(s *trial) {
-	has := map[string]bool{"Source": s.Source != nil, "Proxy": s.Proxy != nil, "Leaser": s.leaser != nil, "Fleet": s.fleet != nil}
+	has := map[string]bool{"Store": s.Read == nil, "Read": s.Read != nil, "Source": s.Source != nil, "Proxy": s.Proxy != nil, "Leaser": s.leaser != nil, "Fleet": s.fleet != nil}
 	for what := range strings.FieldsSeq(p.needs) {
 		if !has[what] {
 			s.t.Log("NOT TESTED: the subject lacks a " + what)
@@ -99,6 +105,9 @@ func newTrial(t testing.TB, s Subject) *trial {
 	}
 	if c, ok := s.Source.(near.Coverer); ok && !c.Covers(s.Prefix) {
 		t.Fatalf("the source does not cover %q", s.Prefix)
+	}
+	if s.Read != nil {
+		s.Store = rows{s}
 	}
 	leaser, _ := s.Store.(near.Leaser)
 	fleet, _ := s.Store.(near.Fleet)
@@ -163,6 +172,32 @@ func (s *trial) fill(key, token string, item near.Item) bool {
 func (s *trial) release(key, token string) {
 	s.t.Helper()
 	s.must(s.leaser.Release(s.ctx, s.Prefix+key, token))
+}
+
+// rows is a store of a subject with Read.
+type rows struct{ Subject }
+
+func (s rows) Get(ctx context.Context, keys ...string) (items []near.Item, err error) {
+	for _, key := range keys {
+		value, failed := s.Read(ctx, key)
+		item := near.Item{}
+		if value != nil {
+			item = near.Item{State: near.Found, Value: value}
+		}
+		items, err = append(items, item), errors.Join(err, failed)
+	}
+	return items, err
+}
+
+func (s rows) Set(ctx context.Context, key string, item near.Item) error {
+	return s.Foreign(ctx, key, item.Value)
+}
+
+func (s rows) Del(ctx context.Context, keys ...string) (err error) {
+	for _, key := range keys {
+		err = errors.Join(err, s.Foreign(ctx, key, nil))
+	}
+	return err
 }
 
 func found(value string) near.Item { return near.Item{State: near.Found, Value: []byte(value)} }

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/pinwheel-cache/pinwheel/cache"
 	"github.com/pinwheel-cache/pinwheel/near"
 	"github.com/pinwheel-cache/pinwheel/stats"
 )
@@ -280,17 +281,7 @@ func (s *trial) cachesAgree() {
 	if s.Foreign != nil {
 		remove = Either(remove, f.foreign(s))
 	}
-	f.Run(s.t, remove, func() {
-		if s.Proxy == nil {
-			return
-		}
-		for _, fault := range Faults() {
-			over := s.Proxy.Begin(fault, FromServer)
-			time.Sleep(s.MaxLag)
-			over()
-			time.Sleep(s.MaxLag)
-		}
-	})
+	f.Run(s.t, remove, s.faults)
 	f.Verdict(s.t)
 }
 
@@ -303,4 +294,56 @@ func (f *Traffic) foreign(s *trial) Removal {
 		}
 		return s.Foreign(ctx, s.Prefix+strconv.Itoa(key), value)
 	}
+}
+
+// What a Local over the source returns was current in the database at some moment of the MaxLag before, whoever writes
+// and while connections break.
+func (s *trial) localsAgree() {
+	var f Traffic
+	for i := range 3 {
+		c, err := near.NewLocal[int, int](s.Source, near.LocalOptions[int, int]{
+			Cache: cache.Options[int, int]{Name: s.t.Name() + strconv.Itoa(i)}, Prefix: s.Prefix, MaxLag: s.MaxLag,
+		})
+		s.must(err)
+		s.t.Cleanup(func() { c.Close(context.Background()) })
+		f.Add(reading{c, s}, s.MaxLag)
+	}
+	f.Run(s.t, func(ctx context.Context, _, key int) error {
+		return s.Foreign(ctx, s.Prefix+strconv.Itoa(key), strconv.AppendInt(nil, int64(f.Oracle.Newest(key)), 10))
+	}, s.faults)
+	f.Verdict(s.t)
+}
+
+// faults has each fault once, if there is a Proxy.
+func (s *trial) faults() {
+	if s.Proxy == nil {
+		return
+	}
+	for _, fault := range Faults() {
+		over := s.Proxy.Begin(fault, FromServer)
+		time.Sleep(s.MaxLag)
+		over()
+		time.Sleep(s.MaxLag)
+	}
+}
+
+// reading is a Local whose loads read the database of a subject.
+type reading struct {
+	*near.Local[int, int]
+	s *trial
+}
+
+func (c reading) Take(ctx context.Context, key int, _ func(context.Context) (int, error)) (int, error) {
+	return c.Local.Take(ctx, key, func(ctx context.Context, _ *cache.Load[int]) (int, error) {
+		value, err := c.s.Read(ctx, c.s.Prefix+strconv.Itoa(key))
+		if err != nil || value == nil {
+			return 0, err
+		}
+		return strconv.Atoi(string(value))
+	})
+}
+
+func (c reading) Del(_ context.Context, keys ...int) error {
+	c.Forget(keys...)
+	return nil
 }

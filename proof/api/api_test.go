@@ -22,16 +22,17 @@ var update = flag.Bool("update", false, "write the listings anew")
 
 // listings are the files in docs/api, with the folder of each module.
 var listings = map[string]string{
-	"pinwheel.txt":    ".",
-	"gozero.txt":      "gozero",
-	"otel.txt":        "otel",
-	"prometheus.txt":  "prometheus",
-	"near-redis.txt":  "near/redis",
-	"near-gozero.txt": "near/gozero",
+	"pinwheel.txt":      ".",
+	"gozero.txt":        "gozero",
+	"otel.txt":          "otel",
+	"prometheus.txt":    "prometheus",
+	"near-redis.txt":    "near/redis",
+	"near-gozero.txt":   "near/gozero",
+	"near-postgres.txt": "near/postgres",
 }
 
 // unlisted are packages that promise nothing, and are not internal as tests of other modules use them.
-var unlisted = []string{"github.com/pinwheel-cache/pinwheel/near/redis/redistest"}
+var unlisted = []string{"github.com/pinwheel-cache/pinwheel/near/redis/redistest", "github.com/pinwheel-cache/pinwheel/near/postgres/postgrestest"}
 
 // TestListings compares the listings with the code. After a change that is meant, run
 //
