@@ -10,12 +10,16 @@ import (
 	"github.com/pinwheel-cache/pinwheel/near/postgres"
 )
 
-func truthInBrief(pool *pgxpool.Pool) {
+func truthInBrief(pool *pgxpool.Pool) error {
 	var tables = []postgres.Table{{Name: "users", Keys: []string{"user:{id}", "user:email:{email}"}}}
 
 	changes, err := postgres.NewChanges(pool, postgres.ChangesOptions{Tables: tables})
+	if err != nil {
+		return err
+	}
 	users, err := near.NewLocal[int64, User](changes, near.LocalOptions[int64, User]{Prefix: "user:", MaxLag: time.Second})
-	_, _ = users, err
+	_ = users
+	return err
 }
 
 func truth(ctx context.Context, pool *pgxpool.Pool) error {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -51,6 +52,10 @@ type ChangesOptions struct {
 	// Keep is for how long changes stay in the table of changes; 0 means ten minutes. An instance that could not ask
 	// the database for longer forgets all. With several instances the shortest counts.
 	Keep time.Duration
+
+	// Logger gets that the table of changes cannot be trimmed; nil means slog.Default(). What else goes wrong the caches
+	// log.
+	Logger *slog.Logger
 }
 
 const (
@@ -67,7 +72,7 @@ const (
 )
 
 // NewChanges returns a source of the changes that the triggers of [SQL] write. It asks the database whether they are
-// there, for two seconds at most; the error says what is missing, and what to run. While somebody watches it keeps a
+// there, for two seconds at most, and for ten more with Listen; the error says what is missing, and what to run. While somebody watches it keeps a
 // connection of the pool, and polls four times in the shortest MaxLag of those who do. Close the caches before the pool.
 //
 // The pool must lead to the primary, also after a failover, as by target_session_attrs=read-write: what a standby says
@@ -75,6 +80,9 @@ const (
 func NewChanges(db *pgxpool.Pool, o ChangesOptions) (*Changes, error) {
 	if o.Keep == 0 {
 		o.Keep = defaultKeep
+	}
+	if o.Logger == nil {
+		o.Logger = slog.Default()
 	}
 	err := checkTables(o.Tables)
 	if db == nil {
@@ -203,8 +211,11 @@ func (c *Changes) trim(ctx context.Context) {
 	for ctx.Err() == nil {
 		c.wait(ctx, c.o.Keep/10+rand.N(c.o.Keep/10), nil)
 		within, cancel := context.WithTimeout(ctx, trimTime)
-		_, _ = c.db.Exec(within, "SELECT pinwheel.trim($1::bigint * interval '1 millisecond')", pgx.QueryExecModeExec, c.o.Keep.Milliseconds())
+		_, err := c.db.Exec(within, "SELECT pinwheel.trim($1::bigint * interval '1 millisecond')", pgx.QueryExecModeExec, c.o.Keep.Milliseconds())
 		cancel()
+		if err != nil && ctx.Err() == nil {
+			c.o.Logger.Warn("near/postgres: what is older than Keep stays in the table of changes", "err", err)
+		}
 	}
 }
 

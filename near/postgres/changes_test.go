@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/pinwheel-cache/pinwheel/near/neartest"
@@ -141,9 +142,15 @@ func TestMissing(t *testing.T) {
 	if got := tells(t, w, app, "INSERT INTO users VALUES (1)"); !slices.Equal(got, []string{"user:1"}) {
 		t.Errorf("a writer with least rights: told %q", got)
 	}
-	run(t, pool, "ALTER TABLE users DISABLE TRIGGER pinwheel_changed")
-	refuses("a disabled trigger", "run the migration of postgres.SQL", pool, users)
-	run(t, pool, postgres.SQL(users), postgres.DropSQL(users))
+	for _, how := range []string{"DISABLE TRIGGER pinwheel_changed", "ENABLE TRIGGER pinwheel_changed"} { // the latter not for replicated rows
+		run(t, pool, "ALTER TABLE users "+how)
+		refuses(how, "run the migration of postgres.SQL", pool, users)
+	}
+	run(t, pool, postgres.SQL(users))
+	for _, setting := range []string{"default_transaction_read_only=on", "default_transaction_isolation=serializable"} {
+		refuses(setting, "want ALTER ROLE", connect(t, at+"&"+setting), users)
+	}
+	run(t, pool, postgres.DropSQL(users))
 	refuses("a dropped trigger", "run the migration of postgres.SQL", pool, users)
 	run(t, pool, "INSERT INTO users VALUES (2)", postgres.DropSQL(), postgres.DropSQL())
 	refuses("all dropped", "run the migration of postgres.SQL", pool, users)
@@ -152,6 +159,112 @@ func TestMissing(t *testing.T) {
 	check(t, err)
 	defer small.Close()
 	refuses("a small pool", "MaxConns of the pool is 1", small, users)
+}
+
+// Catches: a role with few rights that becomes the owner of the functions: types in them are looked for in pg_temp first,
+// unless it is named.
+func TestOwnerIsNotTaken(t *testing.T) {
+	at := database(t)
+	pool := connect(t, at)
+	run(t, pool, "CREATE TABLE rows (k text)", postgres.SQL(rows...), "DO $$ BEGIN CREATE ROLE evil LOGIN; EXCEPTION WHEN duplicate_object THEN END $$",
+		"GRANT INSERT ON rows TO evil", "GRANT USAGE ON SCHEMA pinwheel TO evil")
+	for _, call := range []string{"INSERT INTO rows VALUES ('a')", "SELECT pinwheel.poll(NULL, 1)", "SELECT pinwheel.begin()", "SELECT pinwheel.trim('0')"} {
+		evil, err := pgx.Connect(t.Context(), strings.Replace(at, "postgres@", "evil@", 1))
+		check(t, err)
+		for _, name := range []string{"text", "uuid", "int8", "xid8", "pg_snapshot", "name"} {
+			_, err = evil.Exec(t.Context(), fmt.Sprintf("CREATE FUNCTION pg_temp.take(pg_catalog.%[1]s) RETURNS bool LANGUAGE plpgsql AS "+
+				"$$ BEGIN EXECUTE 'ALTER ROLE evil SUPERUSER'; RETURN true; END $$; CREATE DOMAIN pg_temp.%[1]s AS pg_catalog.%[1]s CHECK (pg_temp.take(value))", name))
+			check(t, err)
+		}
+		_, _ = evil.Exec(t.Context(), call)
+		check(t, evil.Close(t.Context()))
+		var taken bool
+		check(t, pool.QueryRow(t.Context(), "SELECT rolsuper FROM pg_roles WHERE rolname = 'evil'").Scan(&taken))
+		if taken {
+			t.Fatalf("%s makes a superuser", call)
+		}
+	}
+}
+
+// Catches: tables whose functions take the names of others; keys that end a literal.
+func TestNames(t *testing.T) {
+	pool := connect(t, database(t))
+	run(t, pool, "CREATE SCHEMA a; CREATE TABLE a.t (x int); CREATE SCHEMA b; CREATE TABLE b.t (y int)", `CREATE TABLE wake (id int); CREATE TABLE "begin" (id int)`,
+		`CREATE TABLE "`+strings.Repeat("long", 15)+`" (id int)`)
+	tables := []postgres.Table{
+		{Name: "a.t", Keys: []string{"a{x}"}}, {Name: "b.t", Keys: []string{"b{y}"}}, {Name: "wake", Keys: []string{"w$trigger$%s{id}"}},
+		{Name: "begin", Keys: []string{"$f$ $install$ $$'\\{id}"}}, {Name: strings.Repeat("long", 15), Keys: []string{"l{id}"}},
+	}
+	run(t, pool, postgres.SQL(tables...), postgres.NotifySQL(), postgres.SQL(tables...))
+	_, w := watching(t, pool, postgres.ChangesOptions{Tables: tables})
+	for table, want := range map[string]string{"a.t": "a1", "b.t": "b1", "wake": "w$trigger$%s1", `"begin"`: `$f$ $install$ $$'\1`, strings.Repeat("long", 15): "l1"} {
+		if got := tells(t, w, pool, "INSERT INTO "+table+" VALUES (1)"); !slices.Equal(got, []string{want}) {
+			t.Errorf("%s: told %q, want %q", table, got, want)
+		}
+	}
+	run(t, pool, postgres.DropSQL(tables[:4]...), `INSERT INTO "begin" VALUES (2)`, "SELECT pinwheel.begin()")
+}
+
+// Catches: a migration with a new key that does not wait for who writes with the old keys; instances that do not notice it,
+// or whose keys are still there and that stop; one that stops writers without need.
+func TestMigrationWhileInUse(t *testing.T) {
+	pool := connect(t, database(t))
+	old := postgres.Table{Name: "users", Keys: []string{"user:{id}"}}
+	both := postgres.Table{Name: "users", Keys: []string{"user:{id}", "mail:{email}"}}
+	run(t, pool, "CREATE TABLE users (id int, email text)", postgres.SQL(old))
+	_, w := watching(t, pool, postgres.ChangesOptions{Tables: []postgres.Table{old}})
+	writer, err := pool.Acquire(t.Context())
+	check(t, err)
+	defer writer.Release()
+	write := func(statement string) {
+		t.Helper()
+		_, err := writer.Exec(t.Context(), statement)
+		check(t, err)
+	}
+	write("INSERT INTO users VALUES (1, 'a')")
+	write("BEGIN; UPDATE users SET email = 'b'")
+	run(t, pool, postgres.SQL(old)) // has nothing to wait for
+	migrated := make(chan error, 1)
+	alls := w.Told().Alls
+	go func() {
+		_, err := pool.Exec(context.Background(), postgres.SQL(both))
+		migrated <- err
+	}()
+	for waiting := false; !waiting; {
+		check(t, pool.QueryRow(t.Context(), "SELECT EXISTS (SELECT FROM pg_locks WHERE NOT granted AND database = (SELECT oid FROM pg_database WHERE datname = current_database()))").Scan(&waiting))
+		if len(migrated) > 0 {
+			t.Fatal("it has not waited for who writes")
+		}
+	}
+	write("COMMIT")
+	check(t, <-migrated)
+	w.Await(t, "all", func(told neartest.Told) bool { return told.Alls > alls && told.Serving })
+	if got := tells(t, w, pool, "UPDATE users SET email = 'c'"); !slices.Equal(got, []string{"user:1"}) {
+		t.Errorf("told %q", got)
+	}
+	run(t, pool, postgres.SQL(postgres.Table{Name: "users", Keys: []string{"mail:{email}"}}))
+	w.AwaitLost(t, "run the migration of postgres.SQL")
+}
+
+// Catches: a database that was put back to what it was, with the table that shows it; a publication of all tables, of which
+// deletions are refused.
+func TestRestored(t *testing.T) {
+	pool := connect(t, database(t))
+	run(t, pool, "CREATE PUBLICATION everything FOR ALL TABLES", "CREATE TABLE rows (k text)", postgres.SQL(rows...))
+	_, w := watching(t, pool, postgres.ChangesOptions{Tables: rows})
+	alls := w.Told().Alls
+	run(t, pool, "CREATE TABLE life AS SELECT * FROM pinwheel.life; CREATE TABLE marks AS SELECT * FROM pinwheel.marks",
+		"BEGIN; DROP SCHEMA pinwheel CASCADE; "+postgres.SQL(rows...)+"UPDATE pinwheel.life SET token = (SELECT token FROM life); "+
+			"DELETE FROM pinwheel.marks; INSERT INTO pinwheel.marks SELECT * FROM marks; COMMIT")
+	w.Await(t, "all", func(told neartest.Told) bool { return told.Alls > alls && told.Serving })
+	alls = w.Told().Alls
+	run(t, pool, "UPDATE pinwheel.life SET system = 7", "UPDATE pinwheel.marks SET low = '999999999'") // of another server
+	w.Await(t, "all", func(told neartest.Told) bool { return told.Alls > alls && told.Serving })
+	w.AwaitCurrent(t, time.Now())
+	alls = w.Told().Alls
+	if got := tells(t, w, pool, "INSERT INTO rows VALUES ('a')", "SELECT pinwheel.trim('0')"); !slices.Equal(got, []string{"row:a"}) || w.Told().Alls > alls {
+		t.Errorf("told %q, and all %d times more", got, w.Told().Alls-alls)
+	}
 }
 
 // Catches: notifications that are asked for and do not come; polls that wait for their interval all the same.

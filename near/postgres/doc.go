@@ -5,6 +5,9 @@
 //	var tables = []postgres.Table{{Name: "users", Keys: []string{"user:{id}", "user:email:{email}"}}}
 //
 //	changes, err := postgres.NewChanges(pool, postgres.ChangesOptions{Tables: tables})
+//	if err != nil {
+//		return err
+//	}
 //	users, err := near.NewLocal[int64, User](changes, near.LocalOptions[int64, User]{Prefix: "user:", MaxLag: time.Second})
 //
 // [SQL] is the migration that it needs: triggers write the keys of each changed row to a table, in the transaction that
@@ -19,7 +22,8 @@
 // has all changes since the last. After a crash, a failover, a restart, or a longer absence than Keep, all is forgotten.
 //
 // Not told are changes by who has disabled the triggers (ALTER TABLE … DISABLE TRIGGER, pg_restore --disable-triggers),
-// by DDL (DROP PARTITION, ALTER TABLE … TYPE), and of rows in tables that inherit without being partitions. Triggers fire
+// by DDL (DROP PARTITION, ALTER TABLE … TYPE), of rows in tables that inherit without being partitions, and by a
+// TRUNCATE of a partition that is newer than the migration, until that runs again. Triggers fire
 // also for rows that logical replication applies (ENABLE ALWAYS). A column of a key cannot be renamed or dropped before
 // the migration has run without it: writes of the table fail then.
 //

@@ -50,10 +50,10 @@ func ExampleNewChanges() {
 
 // The way back of a migration.
 func ExampleDropSQL() {
-	fmt.Print(postgres.DropSQL(names...))
-	fmt.Print(postgres.DropSQL())
+	fmt.Print(postgres.DropSQL(names...)) // of these tables
+	fmt.Print(postgres.DropSQL())         // of all
 	// Output:
-	// DROP FUNCTION IF EXISTS pinwheel."users"(), pinwheel."users truncated"() CASCADE;
+	// DO 'BEGIN IF to_regprocedure(''pinwheel.unwatch(text)'') IS NOT NULL THEN PERFORM pinwheel.unwatch(''"users"''); END IF; END';
 	// DROP SCHEMA IF EXISTS pinwheel CASCADE;
 }
 

@@ -28,6 +28,7 @@ type position struct {
 type batch struct {
 	at       position
 	lsn      string   // what a standby must have replayed to show all of it
+	amount   int64    // of rows
 	all      bool     // any key may have changed
 	keys     []string // that have changed
 	prefixes []string // of keys, all of which have
@@ -52,7 +53,7 @@ func (r *reader) next(ctx context.Context) (b batch, err error) {
 		}
 	}
 	b, err = poll(ctx, r.conn, r.at)
-	if errors.Is(err, errNoLife) {
+	if b.all && b.amount <= mostRows || errors.Is(err, errNoLife) { // it may be another server, with what this one has left
 		if _, err = r.conn.Exec(ctx, "SELECT pinwheel.begin()", pgx.QueryExecModeExec); err == nil {
 			b, err = poll(ctx, r.conn, r.at)
 		}
@@ -112,7 +113,7 @@ func poll(ctx context.Context, db querier, since position) (b batch, err error) 
 	}
 	b.at, b.lsn = position{*life, *snapshot}, *lsn
 	missed, err := since.missed(b.at, *low)
-	b.all = missed || *amount > mostRows
+	b.amount, b.all = *amount, missed || *amount > mostRows
 	return b, err
 }
 

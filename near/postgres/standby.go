@@ -11,7 +11,8 @@ import (
 // They call it first, and then query by the same connection or transaction on. Else they may read, and memory would keep,
 // what has been replaced. It asks once, and then again each few milliseconds until ctx ends. On a primary it returns at once.
 //
-// After a failover the standby must follow the new primary.
+// After a failover the standby must follow the new primary. On a quiet primary it may take seconds until a transaction that
+// is still open is sent to the standby, and so what was committed beside it.
 func (c *Changes) AwaitReplay(ctx context.Context, on interface {
 	QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
 }) error {

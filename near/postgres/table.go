@@ -106,9 +106,6 @@ func (t Table) keys() (all []key, err error) {
 	if t.Name == "" || len(t.Keys) == 0 || strings.Count(t.Name, ".") > 1 || strings.HasPrefix(t.Name, ".") || strings.HasSuffix(t.Name, ".") {
 		err = fmt.Errorf("the table %q with the keys %q: want a name, also with its schema, and at least one key", t.Name, t.Keys)
 	}
-	if len(t.Name) > longestName {
-		err = errors.Join(err, fmt.Errorf("the table %q: want at most %d bytes", t.Name, longestName))
-	}
 	for _, text := range t.Keys {
 		k, failed := parseKey(text)
 		if failed == nil {
@@ -122,9 +119,6 @@ func (t Table) keys() (all []key, err error) {
 	}
 	return all, err
 }
-
-// longestName is that of names in the catalog, less what is added to it.
-const longestName = 63 - len(" truncated")
 
 // checkTables returns what is wrong with tables.
 func checkTables(tables []Table) (err error) {
