@@ -34,7 +34,7 @@ heavy = bench proof/alerts
 light = scripts/together $(addprefix -but ,$(heavy))
 
 # Tests of real servers and in real time. Nothing compiles or runs beside them.
-servers = near/redis near/postgres proof/redis gozero/collection examples/fleet examples/hello examples/heartbeats
+servers = near/redis near/postgres proof/redis proof/truth gozero/collection examples/fleet examples/hello examples/heartbeats
 
 # Tests of other libraries, of go-zero's services and of programs that test, for full.
 foreign = near/gozero examples/service proof/gozero proof/peers proof/release proof/suites

@@ -22,6 +22,7 @@ require (
 
 require (
 	github.com/google/go-cmp v0.7.0
+	github.com/jackc/pgx/v5 v5.12.0
 	github.com/pinwheel-cache/pinwheel/prometheus v0.0.0
 	github.com/prometheus/client_golang v1.23.2
 	github.com/redis/rueidis v1.0.79
@@ -37,6 +38,9 @@ require (
 	github.com/go-logr/stdr v1.2.2 // indirect
 	github.com/google/uuid v1.6.0 // indirect
 	github.com/grpc-ecosystem/grpc-gateway/v2 v2.27.7 // indirect
+	github.com/jackc/pgpassfile v1.0.0 // indirect
+	github.com/jackc/pgservicefile v0.0.0-20240606120523-5a60cdf6a761 // indirect
+	github.com/jackc/puddle/v2 v2.2.3 // indirect
 	github.com/kylelemons/godebug v1.1.0 // indirect
 	github.com/openzipkin/zipkin-go v0.4.3 // indirect
 	github.com/pelletier/go-toml/v2 v2.4.3 // indirect
@@ -71,6 +75,7 @@ require (
 	github.com/munnerz/goautoneg v0.0.0-20191010083416-a7dc8b61c822 // indirect
 	github.com/pinwheel-cache/pinwheel/gozero v0.0.0
 	github.com/pinwheel-cache/pinwheel/near/gozero v0.0.0
+	github.com/pinwheel-cache/pinwheel/near/postgres v0.0.0
 	github.com/pinwheel-cache/pinwheel/near/redis v0.0.0
 	github.com/spaolacci/murmur3 v1.1.0 // indirect
 	github.com/zeebo/xxh3 v1.1.0 // indirect
@@ -88,6 +93,8 @@ replace github.com/pinwheel-cache/pinwheel => ../
 replace github.com/pinwheel-cache/pinwheel/gozero => ../gozero
 
 replace github.com/pinwheel-cache/pinwheel/prometheus => ../prometheus
+
+replace github.com/pinwheel-cache/pinwheel/near/postgres => ../near/postgres
 
 replace github.com/pinwheel-cache/pinwheel/near/redis => ../near/redis
 

@@ -354,7 +354,7 @@ func TestRevokeIsJudged(t *testing.T) {
 			}
 			if f.Run(t, f.Revoke, func() {
 				if bad {
-					f.untilWrong()
+					f.UntilWrong()
 				}
 			}); !bad {
 				f.Verdict(t)

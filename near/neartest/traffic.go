@@ -199,11 +199,12 @@ func Either(one, other Removal) Removal {
 	}
 }
 
-// untilWrong returns when an answer was wrong, at the latest after a minute: to see that a bad source is found.
-func (f *Traffic) untilWrong() {
+// UntilWrong returns how many answers were wrong as soon as one was, or 0 after a minute: to see that a bad source is found.
+func (f *Traffic) UntilWrong() (wrong int) {
 	for end := time.Now().Add(patience); f.wrongs() == 0 && time.Now().Before(end); {
 		time.Sleep(10 * time.Millisecond)
 	}
+	return f.wrongs()
 }
 
 // wrongs returns how many answers were.

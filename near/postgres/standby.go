@@ -16,11 +16,11 @@ import (
 func (c *Changes) AwaitReplay(ctx context.Context, on interface {
 	QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
 }) error {
+	lsn := c.told.Load() // what is told later makes the load one that is not kept
+	if lsn == nil {
+		return nil
+	}
 	for pause := time.Millisecond; ; pause = min(2*pause, 20*time.Millisecond) {
-		lsn := c.told.Load()
-		if lsn == nil {
-			return nil
-		}
 		var shows bool
 		err := on.QueryRow(ctx, "SELECT NOT pg_is_in_recovery() OR coalesce(pg_last_wal_replay_lsn() >= $1::text::pg_lsn, false)",
 			pgx.QueryExecModeExec, *lsn).Scan(&shows)
