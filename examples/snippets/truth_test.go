@@ -8,6 +8,9 @@ import (
 
 	"github.com/pinwheel-cache/pinwheel/near"
 	"github.com/pinwheel-cache/pinwheel/near/postgres"
+	"github.com/pinwheel-cache/pinwheel/near/redis"
+	"github.com/pinwheel-cache/pinwheel/near/relay"
+	"github.com/redis/rueidis"
 )
 
 func truthInBrief(pool *pgxpool.Pool) error {
@@ -44,4 +47,20 @@ func truth(ctx context.Context, pool *pgxpool.Pool) error {
 	return err
 }
 
-var _, _ = truth, truthInBrief
+func truthByRelay(ctx context.Context, pool *pgxpool.Pool, tables []postgres.Table) error {
+	changes, err := postgres.NewChanges(pool, postgres.ChangesOptions{Tables: tables})
+	if err != nil {
+		return err
+	}
+	shared, err := redis.New(ctx, redis.Options{Client: rueidis.ClientOption{InitAddress: []string{"127.0.0.1:6379"}}, Prefixes: []string{"user:"}})
+	if err != nil {
+		return err
+	}
+	go relay.Run(ctx, changes, shared, relay.Options{}) // until ctx ends
+	truth := relay.Follow(changes, shared, shared)
+	users, err := near.New(truth, truth, near.Options[int64, User]{Prefix: "user:", MaxLag: time.Second})
+	_ = users
+	return err
+}
+
+var _, _, _ = truth, truthInBrief, truthByRelay

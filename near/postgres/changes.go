@@ -53,6 +53,9 @@ type ChangesOptions struct {
 	// the database for longer forgets all. With several instances the shortest counts.
 	Keep time.Duration
 
+	// Relay tells relays apart (package relay) of several databases over one store, or of one over several stores.
+	Relay string
+
 	// Logger gets that the table of changes cannot be trimmed; nil means slog.Default(). What else goes wrong the caches
 	// log.
 	Logger *slog.Logger
@@ -72,11 +75,12 @@ const (
 )
 
 // NewChanges returns a source of the changes that the triggers of [SQL] write. It asks the database whether they are
-// there, for two seconds at most, and for ten more with Listen; the error says what is missing, and what to run. While somebody watches it keeps a
-// connection of the pool, and polls four times in the shortest MaxLag of those who do. Close the caches before the pool.
+// there, for two seconds at most, and for ten with Listen; the error says what is missing, and what to run. It wraps
+// cache.ErrArgument if the options are wrong. While somebody watches it keeps a connection of the pool, and polls four
+// times in the shortest MaxLag of those who do. Close the caches before the pool.
 //
 // The pool must lead to the primary, also after a failover, as by target_session_attrs=read-write: what a standby says
-// does not count. It may lead through pgbouncer, in any mode.
+// does not count. It may lead through pgbouncer, in the mode session or transaction.
 func NewChanges(db *pgxpool.Pool, o ChangesOptions) (*Changes, error) {
 	if o.Keep == 0 {
 		o.Keep = defaultKeep
@@ -226,7 +230,7 @@ func (c *Changes) tell(asOf time.Time, b batch, err error) (every time.Duration)
 	if err == nil && (b.all || len(b.keys)+len(b.prefixes) > 0) {
 		c.told.Store(&b.lsn)
 	}
-	keys := slices.DeleteFunc(b.keys, func(text string) bool { return !c.Covers(text) })
+	keys := c.covered(b.keys)
 	every = time.Hour
 	for _, s := range c.seats {
 		every = min(every, s.maxLag/4)
@@ -235,6 +239,11 @@ func (c *Changes) tell(asOf time.Time, b batch, err error) (every time.Duration)
 		}
 	}
 	return every
+}
+
+// covered returns those of the keys that are of the tables of the options.
+func (c *Changes) covered(keys []string) []string {
+	return slices.DeleteFunc(keys, func(text string) bool { return !c.Covers(text) })
 }
 
 func (s *seat) tell(asOf time.Time, b batch, keys []string, err error) {

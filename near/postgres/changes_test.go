@@ -15,6 +15,7 @@ import (
 	"github.com/pinwheel-cache/pinwheel/near/neartest"
 	"github.com/pinwheel-cache/pinwheel/near/postgres"
 	"github.com/pinwheel-cache/pinwheel/near/postgres/postgrestest"
+	"github.com/pinwheel-cache/pinwheel/near/relay"
 )
 
 // tells runs statements and returns the keys that are told, each once, in order.
@@ -425,4 +426,51 @@ func TestCrashedProcess(t *testing.T) {
 	alls := w.Told().Alls
 	check(t, server.CrashProcess())
 	w.Await(t, "all", func(told neartest.Told) bool { return told.Alls > alls && told.Serving })
+}
+
+// Catches: two that lead at once; one that leads no more as nothing was read for long; one that leads on without its
+// lock; other keys that wait for the same lock; a position from which changes are lost.
+func TestLead(t *testing.T) {
+	t.Parallel() // it mostly waits
+	pool := connect(t, database(t))
+	run(t, pool, "CREATE TABLE rows (k text)", postgres.SQL(rows...))
+	c, err := postgres.NewChanges(pool, postgres.ChangesOptions{Tables: rows})
+	check(t, err)
+	other, err := postgres.NewChanges(pool, postgres.ChangesOptions{Tables: rows, Relay: "other"})
+	check(t, err)
+	second, ended := make(chan error, 1), make(chan struct{})
+	var b relay.Batch
+	err = c.Lead(t.Context(), func(ctx context.Context, read relay.Read) error {
+		if b, err = read(ctx, ""); !slices.Equal(b.Prefixes, []string{"row:"}) {
+			t.Errorf("at first: %+v, %v", b, err)
+		}
+		go func() {
+			second <- c.Lead(t.Context(), func(ctx context.Context, read relay.Read) error {
+				select {
+				case <-ended:
+				default:
+					t.Error("two lead")
+				}
+				b, err := read(ctx, b.Position)
+				if !slices.Equal(b.Keys, []string{"row:a"}) || len(b.Prefixes) > 0 {
+					t.Errorf("the next leader has read %+v, %v", b, err)
+				}
+				return err
+			})
+		}()
+		check(t, other.Lead(t.Context(), func(context.Context, relay.Read) error { return nil }))
+		time.Sleep(6 * time.Second) // over five, after which a leader that has stopped is none
+		b, err := read(ctx, b.Position)
+		if len(b.Keys)+len(b.Prefixes) > 0 || err != nil {
+			t.Errorf("nothing has changed: %+v, %v", b, err)
+		}
+		run(t, pool, "INSERT INTO rows VALUES ('a')", "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE state = 'idle in transaction' AND datname = current_database()")
+		close(ended)
+		_, err = read(ctx, b.Position)
+		return err
+	})
+	if err == nil {
+		t.Error("it has led on without its lock")
+	}
+	check(t, <-second)
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
@@ -52,12 +53,7 @@ func (r *reader) next(ctx context.Context) (b batch, err error) {
 			return batch{}, explain(err)
 		}
 	}
-	b, err = poll(ctx, r.conn, r.at)
-	if b.all && b.amount <= mostRows || errors.Is(err, errNoLife) { // it may be another server, with what this one has left
-		if _, err = r.conn.Exec(ctx, "SELECT pinwheel.begin()", pgx.QueryExecModeExec); err == nil {
-			b, err = poll(ctx, r.conn, r.at)
-		}
-	}
+	b, err = begun(ctx, r.conn, func() (batch, error) { return poll(ctx, r.conn, r.at) })
 	if err == nil && (b.all || time.Since(r.checked) > checkEvery) {
 		if err = r.c.check(ctx, r.conn); err == nil {
 			r.checked = time.Now()
@@ -80,6 +76,20 @@ func (r *reader) close() {
 		r.conn.Release()
 		r.conn = nil
 	}
+}
+
+// begun polls, and again after it has had db begin a new life, if the database may have none: it has lost that, or another
+// server has left it there.
+func begun(ctx context.Context, db interface {
+	Exec(ctx context.Context, sql string, args ...any) (pgconn.CommandTag, error)
+}, poll func() (batch, error)) (batch, error) {
+	b, err := poll()
+	if b.all && b.amount <= mostRows || errors.Is(err, errNoLife) {
+		if _, err = db.Exec(ctx, "SELECT pinwheel.begin()", pgx.QueryExecModeExec); err == nil {
+			b, err = poll()
+		}
+	}
+	return b, err
 }
 
 // querier is a connection or transaction.

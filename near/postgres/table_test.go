@@ -1,9 +1,13 @@
 package postgres
 
 import (
+	"errors"
 	"slices"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/pinwheel-cache/pinwheel/cache"
 )
 
 // Catches: a key that is read as another one; one that SQL would run.
@@ -43,7 +47,8 @@ func TestBadTables(t *testing.T) {
 		"pool is nil":   {{Name: "t", Keys: []string{"a"}}},
 		"at its beginn": {{Name: "t", Keys: []string{"{a}"}}},
 	} {
-		if _, err := NewChanges(nil, ChangesOptions{Tables: tables}); err == nil || !strings.Contains(err.Error(), says) {
+		_, err := NewChanges(nil, ChangesOptions{Tables: tables, Keep: time.Second})
+		if !errors.Is(err, cache.ErrArgument) || !strings.Contains(err.Error(), says) || !strings.Contains(err.Error(), "Keep is 1s: want") {
 			t.Errorf("%q: %v", says, err)
 		}
 		if says == "pool is nil" {

@@ -159,7 +159,10 @@ func (s *sweep) removal(c rueidis.Client, keys []string, slots bool) (commands r
 	return commands
 }
 
+// relayKeys is what the keys of package relay begin with, which instances read.
+const relayKeys = "near:relay:"
+
 // isOurs reports whether a key is one by which instances know each other, or hear whether their connections are whole.
 func isOurs(key string) bool {
-	return strings.HasPrefix(key, listKeys) || strings.HasPrefix(key, beatKeys)
+	return strings.HasPrefix(key, listKeys) || strings.HasPrefix(key, beatKeys) || strings.HasPrefix(key, relayKeys)
 }

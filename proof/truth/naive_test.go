@@ -78,7 +78,7 @@ func changesOf(t testing.TB) func(pool *pgxpool.Pool) near.Source {
 //
 // Catches: a value that was replaced in the database over MaxLag before.
 func TestLocals(t *testing.T) {
-	s := newService(t)
+	s := newDatabase(t)
 	s.addLocals(changesOf(t), nil, nil)
 	s.Run(t, s.write, func() {
 		for _, fault := range s.faults() {
@@ -93,7 +93,7 @@ func TestLocals(t *testing.T) {
 // not, whose caches must be found out.
 func TestStandby(t *testing.T) {
 	for _, waits := range []bool{true, false} {
-		s := newService(t)
+		s := newDatabase(t)
 		b, err := s.database.Standby("recovery_min_apply_delay=200ms", "max_prepared_transactions=10")
 		standby := postgrestest.Started(t, b, err)
 		loads, err := pgxpool.New(t.Context(), standby.URL+"&pool_max_conns=20")
@@ -183,7 +183,7 @@ func TestNaive(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := newService(t)
+			s := newDatabase(t)
 			_, err := s.writer.Exec(t.Context(), `CREATE TABLE log (id serial PRIMARY KEY, key text);
 				CREATE FUNCTION told() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
 					INSERT INTO log (key) VALUES ('row:' || NEW.k); PERFORM pg_notify('naive', 'row:' || NEW.k); RETURN NULL; END $$;

@@ -5,8 +5,10 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"strconv"
+	"sync"
 	"testing"
 	"time"
 
@@ -15,12 +17,17 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/pinwheel-cache/pinwheel/internal/settle"
+	"github.com/pinwheel-cache/pinwheel/near"
 	"github.com/pinwheel-cache/pinwheel/near/neartest"
 	"github.com/pinwheel-cache/pinwheel/near/postgres"
 	"github.com/pinwheel-cache/pinwheel/near/postgres/postgrestest"
+	"github.com/pinwheel-cache/pinwheel/near/redis"
+	"github.com/pinwheel-cache/pinwheel/near/redis/redistest"
+	"github.com/pinwheel-cache/pinwheel/near/relay"
+	"github.com/redis/rueidis"
 )
 
-func TestMain(m *testing.M) { settle.VerifyTestMain(m) }
+func TestMain(m *testing.M) { redistest.VerifyTestMain(m) }
 
 const (
 	maxLag   = 300 * time.Millisecond
@@ -29,16 +36,38 @@ const (
 
 var tables = []postgres.Table{{Name: "rows", Keys: []string{"row:{k}"}}}
 
-// A service is some instances over a database.
+// A service is some instances over a database and Redis, each with a relay of its own.
 type service struct {
 	neartest.Traffic
-	t        testing.TB
-	database *postgrestest.Server
-	writer   *pgxpool.Pool
+	t         testing.TB
+	database  *postgrestest.Server
+	redis     *redistest.Server // nil: there is none
+	writer    *pgxpool.Pool
+	relays    sync.WaitGroup
+	endRelays [3]context.CancelFunc
+	changes   [3]*postgres.Changes
+	stores    [3]*redis.Redis
+	caches    []*near.Cache[int, int]
 }
 
-// newService returns a service without instances.
 func newService(t testing.TB) *service {
+	t.Helper()
+	s := newDatabase(t)
+	s.redis = redistest.Serve(t)
+	for i := range s.changes {
+		s.instance(i)
+	}
+	t.Cleanup(func() {
+		for _, end := range s.endRelays {
+			end()
+		}
+		s.relays.Wait()
+	})
+	return s
+}
+
+// newDatabase returns a service without instances.
+func newDatabase(t testing.TB) *service {
 	t.Helper()
 	d, err := postgrestest.Start("max_prepared_transactions=10")
 	s := &service{t: t, database: postgrestest.Started(t, d, err)}
@@ -59,6 +88,56 @@ func (s *service) connect() *pgxpool.Pool {
 	settle.Must(s.t, err)
 	s.t.Cleanup(pool.Close)
 	return pool
+}
+
+// instance makes an instance, whose loads read the database.
+func (s *service) instance(i int) {
+	s.t.Helper()
+	var err error
+	pool := s.connect()
+	s.changes[i], err = postgres.NewChanges(pool, postgres.ChangesOptions{Tables: tables})
+	settle.Must(s.t, err)
+	s.stores[i], err = redis.New(s.t.Context(), redis.Options{
+		Client: rueidis.ClientOption{InitAddress: []string{s.redis.Addr}, ConnWriteTimeout: maxLag}, Prefixes: []string{"row:"},
+	})
+	settle.Must(s.t, err)
+	s.t.Cleanup(s.stores[i].Close)
+	s.relay(i)
+	f := relay.Follow(s.changes[i], s.stores[i], s.stores[i])
+	c, err := near.New(f, f, near.Options[int, int]{
+		Name: fmt.Sprint("instance ", i), Prefix: "row:", MaxLag: maxLag, Expire: time.Minute, Lease: 200 * time.Millisecond, Timeout: maxLag,
+	})
+	settle.Must(s.t, err)
+	s.t.Cleanup(func() { c.Close(context.Background()) })
+	s.caches = append(s.caches, c)
+	s.Add(reading{c, pool}, maxLag)
+}
+
+// relay runs the relay of an instance.
+func (s *service) relay(i int) {
+	ctx, cancel := context.WithCancel(context.Background())
+	s.endRelays[i] = cancel
+	s.relays.Go(func() {
+		relay.Run(ctx, s.changes[i], s.stores[i], relay.Options{Every: 20 * time.Millisecond, Timeout: 2 * maxLag})
+	})
+}
+
+// reading is a cache whose loads read the database.
+type reading struct {
+	*near.Cache[int, int]
+	pool *pgxpool.Pool
+}
+
+func (c reading) Take(ctx context.Context, key int, _ func(context.Context) (int, error)) (int, error) {
+	return c.Cache.Take(ctx, key, func(ctx context.Context) (value int, err error) {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience) // or its connection ends with it
+		defer cancel()
+		err = c.pool.QueryRow(ctx, "SELECT v FROM rows WHERE k = $1", pgx.QueryExecModeExec, key).Scan(&value)
+		if errors.Is(err, pgx.ErrNoRows) {
+			err = nil
+		}
+		return value, err
+	})
 }
 
 // write is a removal that only writes the database, in one of several ways. The oracle counts from when it returns, so
@@ -110,6 +189,28 @@ func (s *service) plainWrite(ctx context.Context, _, key int) error {
 	})
 }
 
+// TestRelay has three instances read through Redis what only the database is told, while its connections break, the
+// database restarts and crashes, relays die, and Redis loses everything or stops.
+//
+// Catches: a value that was replaced in the database over MaxLag before.
+func TestRelay(t *testing.T) {
+	s := newService(t)
+	s.Run(t, s.write, func() {
+		for _, fault := range s.faults() {
+			time.Sleep(4 * maxLag)
+			fault()
+		}
+	})
+	s.Verdict(t)
+	var there uint64
+	for _, c := range s.caches {
+		there += c.Stats().Near.RemoteHits
+	}
+	if there < 100 {
+		t.Errorf("only %d values were read from Redis: does a relay work?", there)
+	}
+}
+
 // faults returns each fault once, in any order.
 func (s *service) faults() []func() {
 	ctx := context.Background()
@@ -127,6 +228,40 @@ func (s *service) faults() []func() {
 		},
 		func() { settle.Must(s.t, s.database.CrashProcess()) },
 	}
+	if s.redis != nil {
+		all = append(all, s.redisFaults()...)
+	}
 	rand.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
 	return all
+}
+
+// redisFaults are those of the relays and of Redis.
+func (s *service) redisFaults() []func() {
+	return []func(){
+		func() {
+			i := rand.N(len(s.endRelays))
+			s.endRelays[i]()
+			time.Sleep(maxLag)
+			s.relay(i)
+		},
+		func() {
+			for _, end := range s.endRelays {
+				end()
+			}
+			time.Sleep(2 * maxLag)
+			for i := range s.endRelays {
+				s.relay(i)
+			}
+		},
+		func() { redistest.Do(s.t, s.redis, "FLUSHALL") },
+		func() {
+			settle.Must(s.t, s.redis.Pause())
+			time.Sleep(2 * maxLag)
+			settle.Must(s.t, s.redis.Resume())
+		},
+		func() {
+			s.redis.Kill()
+			settle.Must(s.t, s.redis.Restart())
+		},
+	}
 }

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
@@ -101,17 +102,29 @@ func newServer(name string) (*Server, error) {
 	if _, err := tool(name); err != nil {
 		return nil, err
 	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	port, err := freePort()
 	if err != nil {
 		return nil, err
 	}
-	port := l.Addr().(*net.TCPAddr).Port
-	l.Close()
 	dir, err := os.MkdirTemp("", "postgrestest")
 	if err == nil {
 		err = give(dir)
 	}
-	return &Server{URL: fmt.Sprintf("postgres://postgres@127.0.0.1:%d/postgres?sslmode=disable", port), name: name, dir: dir}, err
+	return &Server{URL: fmt.Sprintf("postgres://postgres@127.0.0.1:%s/postgres?sslmode=disable", port), name: name, dir: dir}, err
+}
+
+// freePort returns a port below those that the system hands out by itself, from 32,768 on: nobody takes it by chance while
+// the server is between two starts.
+func freePort() (string, error) {
+	var err error
+	for range 100 {
+		port := strconv.Itoa(22_000 + rand.N(10_000))
+		l, failed := net.Listen("tcp", "127.0.0.1:"+port)
+		if err = failed; err == nil {
+			return port, l.Close()
+		}
+	}
+	return "", err
 }
 
 func (s *Server) port() string {
