@@ -96,7 +96,7 @@ race:
 	@$(light) $(addprefix -only ,$(concurrent)) $(addprefix -but ,$(servers) $(foreign)) $(CURDIR)/scripts/tests race -vet=off -count=1 -p=2 -race -shuffle=on '-skip=^Test($(alone))$$'
 
 # Tests that compute, or fill memory, for long in one goroutine: race leaves them out.
-alone = SampleAgainstAll|MemoryOfHistories|WhatTTLsCost|EmptiedWheelsAreSmall|IdleWheelsAreSmall|KeyedMemory|ShrinkAfterABurst|PartsOfTheBudgetDoNotDrift|SmallShardsMemory|FreshnessMemory|WeighedShards
+alone = SampleAgainstAll|WhatTTLsCost|EmptiedWheelsAreSmall|IdleWheelsAreSmall|KeyedMemory|ShrinkAfterABurst|PartsOfTheBudgetDoNotDrift|SmallShardsMemory|FreshnessMemory|WeighedShards
 
 # The library's benchmarks run, once.
 benchmarks:
