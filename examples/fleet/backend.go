@@ -4,62 +4,116 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"slices"
+	"strconv"
 	"sync/atomic"
 	"time"
 
-	"github.com/pinwheel-cache/pinwheel/near/redis/redistest"
+	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/redis/rueidis"
+
+	"github.com/pinwheel-cache/pinwheel/near/postgres/postgrestest"
+	"github.com/pinwheel-cache/pinwheel/near/redis/redistest"
 )
 
 // faults are the values of -fault.
-var faults = []string{"none", "kill", "stall", "cut", "failover"}
+var faults = []string{"none", "kill", "stall", "cut", "failover", "psql"}
 
-// A backend is the Redis of the fleet: one that it started, or that of -redis.
+// A backend is the servers of the fleet: those that it has started, or those of -redis and -postgres.
 type backend struct {
-	options  rueidis.ClientOption
-	server   *redistest.Server   // for kill
-	failover *redistest.Failover // for failover
+	redis    rueidis.ClientOption // without an address: there is none
+	postgres *pgxpool.Config      // nil: there is none
+	server   server               // for kill
+	failover *redistest.Failover  // for failover
 	promoted atomic.Bool
+	undo     []func()
 }
 
-func newBackend(addr, fault string) (*backend, error) {
-	if !slices.Contains(faults, fault) {
-		return nil, fmt.Errorf("-fault %q: want one of %v", fault, faults)
+// A server is one that can be killed.
+type server interface {
+	Kill()
+	Restart() error
+}
+
+func newBackend(c config) (b *backend, err error) {
+	b = &backend{}
+	if c.truth != "redis" {
+		err = b.addPostgres(c)
 	}
-	b := &backend{}
+	if c.truth != "postgres" && err == nil {
+		err = b.addRedis(c)
+	}
+	if err != nil {
+		b.stop()
+	}
+	return b, err
+}
+
+func (b *backend) addRedis(c config) error {
 	var err error
 	switch {
-	case addr != "" && (fault == "kill" || fault == "failover"):
-		return nil, fmt.Errorf("-fault %s ends a Redis: leave -redis out, and one is started for it", fault)
-	case addr != "":
-		b.options.InitAddress = []string{addr}
-	case fault == "failover":
+	case c.redis != "":
+		b.redis.InitAddress = []string{c.redis}
+	case c.fault == "failover":
 		if b.failover, err = redistest.StartFailover(3); err == nil {
-			b.options.InitAddress = b.failover.Addrs()
-			b.options.Sentinel.MasterSet = redistest.MasterName
+			b.undo = append(b.undo, b.failover.Stop)
+			b.redis.InitAddress = b.failover.Addrs()
+			b.redis.Sentinel.MasterSet = redistest.MasterName
 		}
 	default:
-		if b.server, err = redistest.Start(); err == nil {
-			b.options.InitAddress = []string{b.server.Addr}
+		var s *redistest.Server
+		if s, err = redistest.Start(); err == nil {
+			b.server, b.undo = s, append(b.undo, s.Stop)
+			b.redis.InitAddress = []string{s.Addr}
 		}
 	}
 	if errors.Is(err, redistest.ErrNoServer) {
 		err = fmt.Errorf("%w, or give -redis the address of one that runs", err)
 	}
-	return b, err
+	return err
+}
+
+func (b *backend) addPostgres(c config) (err error) {
+	url := c.postgres
+	if url == "" {
+		s, err := postgrestest.Start()
+		if errors.Is(err, postgrestest.ErrNoServer) {
+			err = fmt.Errorf("%w, or give -postgres the URL of one that runs", err)
+		}
+		if err != nil {
+			return err
+		}
+		b.server, b.undo = crashing{s}, append(b.undo, s.Stop)
+		url = s.URL
+	}
+	if b.postgres, err = pgxpool.ParseConfig(url); err != nil {
+		err = fmt.Errorf("-postgres: %w", err)
+	}
+	return err
+}
+
+// crashing is a PostgreSQL.
+type crashing struct{ *postgrestest.Server }
+
+func (c crashing) Kill() { c.Crash() }
+
+// addr is that of Redis, or that of PostgreSQL if there is no Redis.
+func (b *backend) addr() string {
+	if len(b.redis.InitAddress) > 0 {
+		return b.redis.InitAddress[0]
+	}
+	c := b.postgres.ConnConfig
+	return net.JoinHostPort(c.Host, strconv.Itoa(int(c.Port)))
 }
 
 func (b *backend) stop() {
-	if b.server != nil {
-		b.server.Stop()
-	}
-	if b.failover != nil {
-		b.failover.Stop()
+	for _, undo := range slices.Backward(b.undo) {
+		undo()
 	}
 }
 
-// kill ends Redis and later starts an empty one in its place.
+// kill ends a server, and starts it again later.
 func (b *backend) kill(ctx context.Context, during time.Duration) error {
 	b.server.Kill()
 	sleep(ctx, during)

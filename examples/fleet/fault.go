@@ -21,7 +21,7 @@ func (f *fleet) breakThings(ctx context.Context) {
 		lasts = min(lasts, every/2)
 	}
 	for ctx.Err() == nil {
-		if sleep(ctx, every); ctx.Err() != nil || f.config.fault == "none" {
+		if sleep(ctx, every); ctx.Err() != nil || f.config.fault == "none" || f.config.fault == "psql" {
 			return
 		}
 		if !f.breakThing(ctx, lasts) {
@@ -34,15 +34,21 @@ func (f *fleet) breakThings(ctx context.Context) {
 func (f *fleet) breakThing(ctx context.Context, lasts time.Duration) bool {
 	switch f.config.fault {
 	case "kill":
-		f.note("Redis is killed, and starts empty after %v", lasts)
+		if f.config.truth == "postgres" {
+			f.note("PostgreSQL is killed, and starts after %v", lasts)
+		} else {
+			f.note("Redis is killed, and starts empty after %v", lasts)
+		}
 		began, before := time.Now(), f.loads()
 		err := f.backend.kill(ctx, lasts)
-		f.mu.Lock()
-		f.outage.loads += f.loads() - before
-		f.outage.most += users * instances * uint64(time.Since(began)/f.config.maxLag+2)
-		f.mu.Unlock()
+		if f.config.truth != "postgres" {
+			f.mu.Lock()
+			f.outage.loads += f.loads() - before
+			f.outage.most += users * instances * uint64(time.Since(began)/f.config.maxLag+2)
+			f.mu.Unlock()
+		}
 		if err != nil {
-			f.note("Redis does not start again: %v", err)
+			f.note("it does not start again: %v", err)
 			return false
 		}
 	case "stall":

@@ -5,21 +5,18 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"os"
-	"path/filepath"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	"github.com/pinwheel-cache/pinwheel/near"
 	"github.com/pinwheel-cache/pinwheel/near/neartest"
-	"github.com/pinwheel-cache/pinwheel/near/redis"
 )
 
 const (
 	instances = 3
-	readers   = 32  // of each instance
-	users     = 999 // each instance changes a third
+	readers   = 32 // of each instance
+	users     = 1000
+	writers   = instances + 1 // each changes some of the users; the last one by hand
 
 	writePause = 20 * time.Millisecond // between two changes of an instance
 	patience   = time.Second           // of a caller
@@ -29,9 +26,8 @@ const (
 type fleet struct {
 	config   config
 	backend  *backend
-	dir      string
-	db       *database
-	oracle   neartest.Oracle // knows which version of a user is acknowledged: the copy in Redis was removed
+	db       fleetDatabase
+	oracle   neartest.Oracle // knows which version of a user is acknowledged: who has changed it was told so
 	services []*service
 	plain    atomic.Uint64 // reads of the database if there were no caches
 
@@ -50,12 +46,10 @@ type fleet struct {
 // is one for each user and instance in each MaxLag, also in the one that had begun before.
 type outage struct{ loads, most uint64 }
 
-// A service is one instance.
-type service struct {
-	network *neartest.Proxy // before Redis, if it is to break; else nil
-	redis   *redis.Redis
-	users   *near.Cache[int, user]
-	loads   atomic.Uint64 // reads of the database
+// A fleetDatabase is made for a fleet, and removed at its end.
+type fleetDatabase interface {
+	database
+	end() error
 }
 
 func newFleet(ctx context.Context, c config, b *backend) (f *fleet, err error) {
@@ -65,66 +59,38 @@ func newFleet(ctx context.Context, c config, b *backend) (f *fleet, err error) {
 			err = errors.Join(err, f.close())
 		}
 	}()
-	if f.dir, err = os.MkdirTemp("", "fleet"); err != nil {
-		return f, err
+	if c.truth == "redis" {
+		f.db, err = openFile()
+	} else {
+		f.db, err = install(ctx, b.postgres)
 	}
-	if f.db, err = openDatabase(filepath.Join(f.dir, "users.db"), users); err != nil {
+	if err != nil {
 		return f, err
 	}
 	for i := range instances {
-		s, err := newService(ctx, fmt.Sprintf("users %d", i+1), i == 0 && (c.fault == "stall" || c.fault == "cut"), c, b)
-		if err != nil {
+		s := &service{config: c, backend: b, name: fmt.Sprintf("users %d", i+1), db: f.db}
+		f.services = append(f.services, s)
+		if i == 0 && (c.fault == "stall" || c.fault == "cut") {
+			if s.network, err = neartest.NewProxy(b.addr()); err != nil {
+				return f, err
+			}
+			s.undo = append(s.undo, s.network.Close)
+		}
+		if err := truths[c.truth](s, ctx); err != nil {
 			return f, err
 		}
-		f.services = append(f.services, s)
 	}
 	return f, nil
 }
 
-// newService makes an instance, whose network may break.
-func newService(ctx context.Context, name string, breaks bool, c config, b *backend) (*service, error) {
-	s := &service{}
-	o := redis.Options{Client: b.options, Prefixes: []string{"users:"}}
-	o.Client.ConnWriteTimeout = c.maxLag
-	var err error
-	if breaks {
-		if s.network, err = neartest.NewProxy(b.options.InitAddress[0]); err != nil {
-			return nil, err
-		}
-		o.Client.InitAddress = []string{s.network.Addr}
-	}
-	for range 10 { // Redis may have just started, and has no longer than maxLag to answer
-		if s.redis, err = redis.New(ctx, o); err == nil {
-			break
-		}
-	}
-	if err != nil {
-		return nil, err
-	}
-	s.users, err = near.New(s.redis, lossy{s.redis, c.lossy}, near.Options[int, user]{
-		Name: name, Prefix: "users:", Limit: users,
-		Expire: 10 * time.Minute, LocalExpire: time.Minute,
-		MaxLag: c.maxLag, Lease: time.Second, Timeout: c.maxLag, Audit: 1000,
-	})
-	if err != nil {
-		s.redis.Close()
-		return nil, err
-	}
-	return s, nil
-}
-
 func (f *fleet) close() (err error) {
 	for _, s := range f.services {
-		err = errors.Join(err, s.users.Close(context.Background()))
-		s.redis.Close()
-		if s.network != nil {
-			s.network.Close()
-		}
+		err = errors.Join(err, s.close())
 	}
 	if f.db != nil {
-		err = errors.Join(err, f.db.bolt.Close())
+		err = errors.Join(err, f.db.end())
 	}
-	return errors.Join(err, os.RemoveAll(f.dir))
+	return err
 }
 
 // run reads, writes and breaks things until ctx ends.
@@ -144,8 +110,15 @@ func (f *fleet) run(ctx context.Context) {
 		}
 		all.Go(func() {
 			for popular := popularity(); ctx.Err() == nil; sleep(ctx, writePause) {
-				id := int(popular.Uint64()) / instances * instances // one writer for each user
-				f.write(ctx, s, id+i)
+				f.write(ctx, s, userOf(popular, i))
+			}
+		})
+	}
+	if f.config.fault == "psql" {
+		f.note("somebody changes rows by hand all the time, and tells nobody")
+		all.Go(func() {
+			for popular := popularity(); ctx.Err() == nil; sleep(ctx, writePause) {
+				f.write(ctx, &service{db: f.db}, userOf(popular, instances))
 			}
 		})
 	}
@@ -158,14 +131,19 @@ func popularity() *rand.Zipf {
 	return rand.NewZipf(rand.New(rand.NewPCG(rand.Uint64(), 0)), 1.1, 4, users-1)
 }
 
+// userOf draws a user whom one of the writers changes, and nobody else.
+func userOf(popular *rand.Zipf, writer int) int {
+	return int(popular.Uint64())/writers*writers + writer
+}
+
 // read asks an instance for a user and records how stale the answer is.
 func (f *fleet) read(running context.Context, s *service, id int) {
 	ctx, cancel := context.WithTimeout(running, patience)
 	defer cancel()
 	began := time.Now()
-	got, err := s.users.Take(ctx, id, func(context.Context) (user, error) {
+	got, err := s.users.Take(ctx, id, func(ctx context.Context) (user, error) {
 		s.loads.Add(1)
-		return f.db.read(id)
+		return s.db.read(ctx, id)
 	})
 	f.mu.Lock()
 	f.longest = max(f.longest, time.Since(began))
@@ -177,7 +155,7 @@ func (f *fleet) read(running context.Context, s *service, id int) {
 		return
 	}
 	stale := f.oracle.Judge(id, got.Version, began).Stale
-	f.withoutNear(id)
+	f.withoutNear(ctx, id)
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.stale.add(stale)
@@ -187,23 +165,22 @@ func (f *fleet) read(running context.Context, s *service, id int) {
 }
 
 // withoutNear is the same read by a service without caches: it asks the database.
-func (f *fleet) withoutNear(id int) {
-	if _, err := f.db.read(id); err == nil {
-		f.plain.Add(1)
-	}
+func (f *fleet) withoutNear(ctx context.Context, id int) {
+	f.plain.Add(1)
+	_, _ = f.db.read(ctx, id)
 }
 
-// write changes a user and removes the copies. The change counts as acknowledged when the
-// one in Redis is gone.
-func (f *fleet) write(ctx context.Context, s *service, id int) {
-	version, err := f.db.change(id)
+// write changes a user. The change counts as acknowledged when all has been done that the instance does to tell of it.
+func (f *fleet) write(running context.Context, s *service, id int) {
+	ctx, cancel := context.WithTimeout(running, patience)
+	defer cancel()
+	version, err := s.db.change(ctx, id)
 	if err != nil {
-		f.failed.Add(1)
 		return
 	}
 	f.writes.Add(1)
-	for f.remove(ctx, s, id) != nil {
-		if sleep(ctx, 10*time.Millisecond); ctx.Err() != nil {
+	for s.del != nil && f.remove(running, s, id) != nil {
+		if sleep(running, 10*time.Millisecond); running.Err() != nil {
 			return
 		}
 	}
@@ -215,7 +192,7 @@ func (f *fleet) write(ctx context.Context, s *service, id int) {
 func (f *fleet) remove(ctx context.Context, s *service, id int) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	if err := s.users.Del(ctx, id); err != nil {
+	if err := s.del(ctx, id); err != nil {
 		return err
 	}
 	return f.backend.sync()
@@ -225,6 +202,7 @@ func (f *fleet) summary() summary {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	s := summary{
+		Truth: f.config.truth,
 		Reads: f.stale.total, StaleBeyondMaxLag: f.beyond, Staleness: f.stale.quantiles(),
 		DatabaseReadsWithoutNear: f.plain.Load(), Writes: f.writes.Load(), Failed: f.failed.Load(),
 		LongestMs: milliseconds(f.longest), OutageReads: f.outage.loads, OutageMost: f.outage.most,

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/pinwheel-cache/pinwheel/internal/settle"
+	"github.com/pinwheel-cache/pinwheel/near/postgres/postgrestest"
 	"github.com/pinwheel-cache/pinwheel/near/redis/redistest"
 )
 
@@ -21,19 +22,21 @@ func TestMain(m *testing.M) { redistest.VerifyTestMain(m) }
 // Catches: an instance that serves values older than MaxLag during a fault; a fault that breaks
 // nothing; a summary that lacks a name.
 func TestFleetUnderFaults(t *testing.T) {
-	for _, fault := range []string{"none", "kill", "stall", "cut"} {
-		t.Run(fault, func(t *testing.T) {
+	for _, of := range []string{"redis none", "redis kill", "redis stall", "redis cut",
+		"postgres psql", "postgres kill", "postgres stall", "relay psql", "relay kill", "relay cut"} {
+		t.Run(of, func(t *testing.T) {
 			t.Parallel()
+			truth, fault, _ := strings.Cut(of, " ")
 			for length := 2400 * time.Millisecond; ; length *= 2 {
-				s := runFleet(t, "-for", length.String(), "-fault", fault, "-json", "-max-lag", "300ms")
-				if s.LongestMs > 60_000 || s.OutageReads > s.OutageMost || (s.OutageReads > 0) != (fault == "kill") {
+				s := runFleet(t, "-for", length.String(), "-truth", truth, "-fault", fault, "-json", "-max-lag", "300ms")
+				if s.LongestMs > 60_000 || s.OutageReads > s.OutageMost || (s.OutageMost > 0) != (fault == "kill" && truth != "postgres") {
 					t.Fatalf("a read of %v ms; %d of the database while Redis was killed, want %d at most", s.LongestMs, s.OutageReads, s.OutageMost)
 				}
-				if s.StaleBeyondMaxLag != 0 || s.Violations != 0 || s.DatabaseReadsWithoutNear != s.Reads || (len(s.Faults) > 0) != (fault != "none") {
+				if s.Truth != truth || s.StaleBeyondMaxLag != 0 || s.Violations != 0 || s.DatabaseReadsWithoutNear != s.Reads || (len(s.Faults) > 0) != (fault != "none") {
 					t.Fatalf("%d reads were stale beyond MaxLag, %d by the auditors; %d reads, %d without near; faults %q", s.StaleBeyondMaxLag, s.Violations, s.Reads, s.DatabaseReadsWithoutNear, s.Faults)
 				}
 				// On a busy machine that may take longer.
-				if s.Reads >= 500 && s.Writes >= 20 && s.DatabaseReads <= s.Reads*3/4 && (fault == "none" || s.Instances[0].Reconnects > 0) {
+				if s.Reads >= 500 && s.Writes >= 20 && s.DatabaseReads <= s.Reads*3/4 && (fault == "none" || fault == "psql" || s.Instances[0].Reconnects > 0) {
 					return
 				}
 				if length > time.Minute {
@@ -44,17 +47,25 @@ func TestFleetUnderFaults(t *testing.T) {
 	}
 }
 
-// Catches: an auditor that does not find a source which leaves out changes.
-func TestLossySource(t *testing.T) {
-	t.Parallel()
-	for length := 10 * time.Second; ; length *= 2 {
-		s := runFleet(t, "-for", length.String(), "-lossy", "30%", "-json", "-max-lag", "300ms")
-		if s.Violations > 0 {
-			return
-		}
-		if length > 2*time.Minute {
-			t.Fatalf("no violation was found, and %d of %d reads were stale beyond MaxLag", s.StaleBeyondMaxLag, s.Reads)
-		}
+// Catches: an auditor that does not find a source which leaves out changes, and an oracle that does not find changes of
+// which nobody tells Redis.
+func TestFoundOut(t *testing.T) {
+	for name, found := range map[string]func(s summary) bool{
+		"-lossy=30%":  func(s summary) bool { return s.Violations > 0 },
+		"-fault=psql": func(s summary) bool { return s.StaleBeyondMaxLag > 0 },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for length := 10 * time.Second; ; length *= 2 {
+				s := runFleet(t, "-for", length.String(), name, "-json", "-max-lag", "300ms")
+				if found(s) {
+					return
+				}
+				if length > 2*time.Minute {
+					t.Fatalf("nothing was found in %d reads", s.Reads)
+				}
+			}
+		})
 	}
 }
 
@@ -63,12 +74,12 @@ func runFleet(t *testing.T, args ...string) (s summary) {
 	t.Helper()
 	var out bytes.Buffer
 	err := run(t.Context(), args, &out)
-	if errors.Is(err, redistest.ErrNoServer) {
+	if errors.Is(err, redistest.ErrNoServer) || errors.Is(err, postgrestest.ErrNoServer) {
 		t.Skip("NOT TESTED: ", err)
 	}
 	settle.Must(t, err)
 	t.Log(out.String())
-	for _, name := range []string{`"reads"`, `"stale_beyond_max_lag"`, `"staleness_ms":{"p50"`, `"p99"`, `"max"`, `"database_reads"`, `"database_reads_without_near"`} {
+	for _, name := range []string{`"truth"`, `"reads"`, `"stale_beyond_max_lag"`, `"staleness_ms":{"p50"`, `"p99"`, `"max"`, `"database_reads"`, `"database_reads_without_near"`} {
 		if !strings.Contains(out.String(), name) {
 			t.Errorf("the summary lacks %s", name)
 		}
@@ -98,10 +109,17 @@ func TestBadFlags(t *testing.T) {
 		{[]string{"-json"}, "-for 15s"},
 		{[]string{"-for", "-1s"}, "positive"},
 		{[]string{"-rate", "0"}, "1 to 1,000,000"},
+		{[]string{"-max-lag", "0s"}, "10ms to 10s"},
 		{[]string{"-fault", "flood"}, "kill"},
 		{[]string{"-lossy", "101%"}, "such as 1%"},
 		{[]string{"-lossy", "some"}, "such as 1%"},
 		{[]string{"-fault", "kill", "-redis", "127.0.0.1:1"}, "leave -redis out"},
+		{[]string{"-truth", "mysql"}, "want redis, postgres or relay"},
+		{[]string{"-postgres", "postgres://127.0.0.1:1"}, "-truth relay"},
+		{[]string{"-truth", "postgres", "-fault", "failover"}, "has no Redis"},
+		{[]string{"-truth", "postgres", "-fault", "kill", "-postgres", "postgres://127.0.0.1:1"}, "leave -postgres out"},
+		{[]string{"-truth", "postgres", "-postgres", "127.0.0.1"}, "-postgres: "},
+		{[]string{"-truth", "postgres", "-postgres", "postgres://127.0.0.1:1"}, "refused"},
 		{[]string{"-redis", "127.0.0.1:1"}, "refused"},
 		{[]string{"extra"}, "extra"},
 	} {
@@ -119,7 +137,7 @@ func TestBadFlags(t *testing.T) {
 func TestPage(t *testing.T) {
 	handler := new(fleet).handler()
 	for path, want := range map[string][]string{
-		"/":             {"Three instances", "numbers.json"},
+		"/":             {"Three instances", "numbers.json", "truths"},
 		"/numbers.json": {`"staleness_ms"`, `"stale_beyond_max_lag"`, `"database_reads_without_near"`},
 		"/cache/":       {"pinwheel"},
 	} {

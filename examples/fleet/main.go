@@ -3,6 +3,7 @@
 //
 //	go run ./fleet                                  # and open http://127.0.0.1:8083
 //	go run ./fleet -fault stall                     # an instance's network falls silent every ten seconds
+//	go run ./fleet -truth relay -fault psql         # rows are changed by hand in PostgreSQL, and relays tell Redis
 //	go run ./fleet -lossy 1%                        # the source leaves out changes, which the auditors find
 //	go run ./fleet -for 15s -fault kill -json       # numbers only
 package main
@@ -17,19 +18,22 @@ import (
 	"net"
 	"os"
 	"os/signal"
+	"slices"
 	"time"
 )
 
 // A config has the values of the flags.
 type config struct {
-	runFor time.Duration
-	fault  string
-	asJSON bool
-	redis  string
-	listen string
-	maxLag time.Duration
-	rate   int // reads a second
-	lossy  float64
+	runFor   time.Duration
+	truth    string
+	fault    string
+	asJSON   bool
+	redis    string
+	postgres string
+	listen   string
+	maxLag   time.Duration
+	rate     int // reads a second
+	lossy    float64
 }
 
 func main() {
@@ -45,9 +49,11 @@ func parse(args []string) (config, error) {
 	var c config
 	flags := flag.NewFlagSet("fleet", flag.ContinueOnError)
 	flags.DurationVar(&c.runFor, "for", 0, "run for this long and print a summary; 0: until interrupted, with a page")
-	flags.StringVar(&c.fault, "fault", "none", "what fails every ten seconds, or at a third and at two thirds of -for: none; kill (Redis ends, and starts empty); stall (an instance's network falls silent); cut (its connections break); failover (once, by Sentinel)")
+	flags.StringVar(&c.truth, "truth", "redis", "than what no read is older than -max-lag: redis (over a bbolt file); postgres (there is no Redis); relay (PostgreSQL, by way of Redis)")
+	flags.StringVar(&c.fault, "fault", "none", "what fails every ten seconds, or at a third and at two thirds of -for: none; kill (Redis ends, and starts empty; with -truth postgres it is PostgreSQL); stall (an instance's network falls silent); cut (its connections break); failover (once, by Sentinel); psql (all the time somebody changes rows by hand)")
 	flags.BoolVar(&c.asJSON, "json", false, "print the summary as JSON")
 	flags.StringVar(&c.redis, "redis", "", "address of a Redis to use, instead of starting redis-server")
+	flags.StringVar(&c.postgres, "postgres", "", "URL of a PostgreSQL to use, instead of starting postgres; a table is made there, and removed at the end")
 	flags.StringVar(&c.listen, "listen", "127.0.0.1:8083", "address of the page")
 	flags.DurationVar(&c.maxLag, "max-lag", 500*time.Millisecond, "how stale a read may be at most")
 	flags.Func("lossy", "share of the changes that the source leaves out, such as 1%", func(text string) (err error) {
@@ -58,11 +64,26 @@ func parse(args []string) (config, error) {
 	if err := flags.Parse(args); err != nil {
 		return c, err
 	}
+	kills := c.fault == "kill" || c.fault == "failover"
 	switch {
 	case flags.NArg() > 0:
 		return c, fmt.Errorf("unexpected argument %q: all settings are flags, see -help", flags.Arg(0))
+	case truths[c.truth] == nil:
+		return c, fmt.Errorf("-truth %q: want redis, postgres or relay", c.truth)
+	case !slices.Contains(faults, c.fault):
+		return c, fmt.Errorf("-fault %q: want one of %v", c.fault, faults)
+	case c.truth == "redis" && c.postgres != "":
+		return c, errors.New("-postgres needs -truth postgres or -truth relay: else there is no PostgreSQL")
+	case c.truth == "postgres" && (c.redis != "" || c.fault == "failover" || c.lossy > 0):
+		return c, errors.New("-truth postgres has no Redis: leave out -redis, -lossy and -fault failover, or want -truth relay")
+	case kills && c.redis != "":
+		return c, fmt.Errorf("-fault %s ends a Redis: leave -redis out, and one is started for it", c.fault)
+	case kills && c.truth == "postgres" && c.postgres != "":
+		return c, fmt.Errorf("-fault %s ends a PostgreSQL: leave -postgres out, and one is started for it", c.fault)
 	case c.runFor < 0:
 		return c, fmt.Errorf("-for %v: want a positive time, or 0 to run until interrupted", c.runFor)
+	case c.maxLag < 10*time.Millisecond || c.maxLag > 10*time.Second:
+		return c, fmt.Errorf("-max-lag %v: want 10ms to 10s", c.maxLag)
 	case c.rate < 1 || c.rate > 1e6:
 		return c, fmt.Errorf("-rate %d: want 1 to 1,000,000 reads a second", c.rate)
 	case c.asJSON && c.runFor == 0:
@@ -77,7 +98,7 @@ func run(ctx context.Context, args []string, out io.Writer) (err error) {
 	if err != nil {
 		return err
 	}
-	b, err := newBackend(c.redis, c.fault)
+	b, err := newBackend(c)
 	if err != nil {
 		return err
 	}
@@ -105,6 +126,7 @@ func run(ctx context.Context, args []string, out io.Writer) (err error) {
 
 // A summary is what -json prints.
 type summary struct {
+	Truth                    string     `json:"truth"`
 	Reads                    uint64     `json:"reads"`
 	StaleBeyondMaxLag        uint64     `json:"stale_beyond_max_lag"`
 	Staleness                staleness  `json:"staleness_ms"`

@@ -53,7 +53,8 @@ type ChangesOptions struct {
 	// the database for longer forgets all. With several instances the shortest counts.
 	Keep time.Duration
 
-	// Relay tells relays apart (package relay) of several databases over one store, or of one over several stores.
+	// Relay tells relays apart (package relay) of several databases over one store, whose rounds fail otherwise, or of
+	// one database over several stores, of which only one has a relay otherwise.
 	Relay string
 
 	// Logger gets that the table of changes cannot be trimmed; nil means slog.Default(). What else goes wrong the caches

@@ -313,7 +313,7 @@ func TestWatchersComeAndGo(t *testing.T) {
 			t.Errorf("who has left is told %+v", told)
 		}
 	}
-	if c.Covers("rows") || !c.Covers("row:1") {
+	if c.Covers("rows") || !c.Covers("row:1") || c.Covers("row:~v2~1") || !c.Covers("row:~~question") {
 		t.Error("it covers what it does not tell of, or the reverse")
 	}
 }
@@ -429,10 +429,12 @@ func TestCrashedProcess(t *testing.T) {
 }
 
 // Catches: two that lead at once; one that leads no more as nothing was read for long; one that leads on without its
-// lock; other keys that wait for the same lock; a position from which changes are lost.
+// lock; other keys that wait for the same lock; a position from which changes are lost; one that waits for ever for a
+// server that is gone without a word.
 func TestLead(t *testing.T) {
 	t.Parallel() // it mostly waits
-	pool := connect(t, database(t))
+	url := database(t)
+	pool := connect(t, url)
 	run(t, pool, "CREATE TABLE rows (k text)", postgres.SQL(rows...))
 	c, err := postgres.NewChanges(pool, postgres.ChangesOptions{Tables: rows})
 	check(t, err)
@@ -473,4 +475,14 @@ func TestLead(t *testing.T) {
 		t.Error("it has led on without its lock")
 	}
 	check(t, <-second)
+
+	p, err := neartest.NewProxy(hostOf(t, url))
+	check(t, err)
+	defer p.Close()
+	c, err = postgres.NewChanges(connect(t, through(t, url, p.Addr)), postgres.ChangesOptions{Tables: rows})
+	check(t, err)
+	defer p.Begin(neartest.Stall, neartest.BothWays)()
+	if err := c.Lead(t.Context(), func(context.Context, relay.Read) error { return nil }); err == nil {
+		t.Error("it leads on a server that does not answer")
+	}
 }

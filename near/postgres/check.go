@@ -28,7 +28,7 @@ var ErrNotInstalled = errors.New("near/postgres: run the migration of postgres.S
 func (c *Changes) check(ctx context.Context, db querier) error {
 	var readOnly bool
 	var isolation string
-	err := db.QueryRow(ctx, "SELECT current_setting('transaction_read_only')::bool, current_setting('transaction_isolation')", pgx.QueryExecModeExec).Scan(&readOnly, &isolation)
+	err := db.QueryRow(ctx, "SELECT current_setting('default_transaction_read_only')::bool, current_setting('default_transaction_isolation')", pgx.QueryExecModeExec).Scan(&readOnly, &isolation)
 	if err != nil {
 		return err
 	}

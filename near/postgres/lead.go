@@ -56,7 +56,9 @@ func (c *Changes) Lead(ctx context.Context, f func(ctx context.Context, read rel
 
 // tryLead calls f if nobody else leads.
 func (c *Changes) tryLead(ctx context.Context, lock int64, f func(ctx context.Context, read relay.Read) error) (led bool, err error) {
-	tx, err := c.db.BeginTx(ctx, pgx.TxOptions{IsoLevel: pgx.ReadCommitted, AccessMode: pgx.ReadOnly})
+	within, cancel := context.WithTimeout(ctx, pollTime) // a server may be gone without a word
+	defer cancel()
+	tx, err := c.db.BeginTx(within, pgx.TxOptions{IsoLevel: pgx.ReadCommitted, AccessMode: pgx.ReadOnly})
 	if err != nil {
 		return false, explain(err)
 	}
@@ -65,19 +67,19 @@ func (c *Changes) tryLead(ctx context.Context, lock int64, f func(ctx context.Co
 		defer cancel()
 		_ = tx.Rollback(within) // or the connection is closed
 	}()
-	err = tx.QueryRow(ctx, "SELECT pg_try_advisory_xact_lock($1::bigint) FROM set_config('idle_in_transaction_session_timeout', $2, true)",
+	err = tx.QueryRow(within, "SELECT pg_try_advisory_xact_lock($1::bigint) FROM set_config('idle_in_transaction_session_timeout', $2, true)",
 		pgx.QueryExecModeExec, lock, idleTime).Scan(&led)
 	if err == nil && led {
-		_, err = tx.Exec(ctx, "SAVEPOINT leads")
+		_, err = tx.Exec(within, "SAVEPOINT leads")
 	}
 	if err != nil || !led {
 		return false, explain(err)
 	}
-	trimming, cancel := context.WithCancel(ctx)
+	trimming, end := context.WithCancel(ctx)
 	var beside sync.WaitGroup
 	beside.Go(func() { c.trim(trimming) })
 	defer beside.Wait()
-	defer cancel()
+	defer end()
 	l := &leader{c: c, tx: tx}
 	beside.Go(func() { l.stayAwake(trimming) })
 	return true, f(ctx, l.read)
@@ -85,11 +87,11 @@ func (c *Changes) tryLead(ctx context.Context, lock int64, f func(ctx context.Co
 
 // A leader reads over the transaction of its lock.
 type leader struct {
-	c       *Changes
-	checked time.Time
+	c *Changes
 
-	mu sync.Mutex // held while tx is used
-	tx pgx.Tx
+	mu      sync.Mutex // held while tx is used
+	tx      pgx.Tx
+	checked time.Time
 }
 
 // stayAwake keeps the lock while nothing is read for long, as while a relay removes all keys. A process that has stopped
@@ -105,28 +107,28 @@ func (l *leader) stayAwake(ctx context.Context) {
 	}
 }
 
-// read is a relay.Read. What is not a poll has other transactions: this one must get no number, or nobody would be told of
-// what has begun after it, and keep no locks.
+// read is a relay.Read. What writes has another transaction: this one must get no number, or nobody would be told of
+// what has begun after it.
 func (l *leader) read(ctx context.Context, since string) (relay.Batch, error) {
 	b, err := begun(ctx, l.c.db, func() (batch, error) { return l.poll(ctx, since) })
-	if err == nil && (b.all || time.Since(l.checked) > checkEvery) {
-		if err = l.c.check(ctx, l.c.db); err == nil {
-			l.checked = time.Now()
-		} else if ctx.Err() != nil && !l.checked.IsZero() && !b.all {
-			err = nil // loads have all connections of the pool: the next round tries again
-		}
-	}
 	if err != nil {
 		return relay.Batch{}, explain(err)
 	}
 	return l.c.batchOf(b), nil
 }
 
-// poll lets go of the locks on tables, for which administrators and then all writers may wait.
+// poll polls, and now and then checks that the triggers are there. It lets go of the locks on tables, for which
+// administrators and then all writers may wait.
 func (l *leader) poll(ctx context.Context, since string) (batch, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	b, err := poll(ctx, l.tx, parsePosition(since))
+	if err == nil && (b.all || time.Since(l.checked) > checkEvery) {
+		if err := l.c.check(ctx, l.tx); err != nil {
+			return batch{}, err
+		}
+		l.checked = time.Now()
+	}
 	if err == nil || errors.Is(err, errNoLife) {
 		if _, failed := l.tx.Exec(ctx, "ROLLBACK TO SAVEPOINT leads"); failed != nil {
 			return batch{}, failed

@@ -74,7 +74,9 @@ func (e echo) listen(ctx context.Context, c *client, in *inbox) error {
 	command := c.B().Subscribe().Channel(e.of, e.channel).Build()
 	err := c.Receive(ctx, command, func(m rueidis.PubSubMessage) {
 		if m.Channel != e.channel {
-			in.changed(m.Message)
+			if !isOurs(m.Message) {
+				in.changed(m.Message)
+			}
 			return
 		}
 		select {

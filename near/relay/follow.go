@@ -11,8 +11,9 @@ import (
 	"github.com/pinwheel-cache/pinwheel/near"
 )
 
-// ErrSilent is wrapped by errors of the store of a [Follower] that has not heard a whole round of a relay for MaxLag: what
-// the store has may be older than the database. Then near.Options.Away says what callers get.
+// ErrSilent is wrapped by errors of the store of a [Follower] that has not heard a whole round of a relay for MaxLag, or
+// whose source was lost or may have missed changes since then: what the store has may be older than the database. Then
+// near.Options.Away says what callers get. So it is with keys of which the log tells nothing.
 var ErrSilent = fmt.Errorf("near/relay: no relay has confirmed that the store is true to the database: %w", near.ErrRefused)
 
 // Shared is a store for a fleet, such as that of near/redis.
@@ -99,7 +100,7 @@ func (f *Follower) during(keys []string, read func() error) error {
 		return err
 	}
 	if after, err := f.silent(keys); err != nil || !after.Equal(before) { // another one may have answered
-		return fmt.Errorf("%w, as the source was lost meanwhile", ErrSilent)
+		return fmt.Errorf("%w: the source was lost meanwhile", ErrSilent)
 	}
 	return nil
 }
@@ -119,7 +120,7 @@ func (f *Follower) silent(keys []string) (from time.Time, err error) {
 	if now := time.Now(); f.confirmed.After(f.from) && now.Sub(f.confirmed) <= f.maxLag && now.Sub(f.since) > f.maxLag {
 		return f.from, nil
 	}
-	return from, fmt.Errorf("%w for %v", ErrSilent, f.maxLag)
+	return from, fmt.Errorf("%w for %v, or the source was lost meanwhile", ErrSilent, f.maxLag)
 }
 
 // Watch tells w of changes until ctx ends, and vouches for what is true of the database. A second one at the same time
@@ -184,7 +185,7 @@ type truth struct {
 	maxLag time.Duration
 
 	mu    sync.Mutex
-	asked time.Time // before the beat was read which said that last was the last round to begin
+	asked time.Time // before the beat was read which said that last was the last round to begin; zero: it may be restored
 	last  beat
 	ends  []end     // of rounds whose removals may not all have been told, in order
 	from  time.Time // ChangedAll or Lost came last: what was asked before may be of another server
@@ -215,7 +216,11 @@ func (t *truth) heard(b beat, asked time.Time) {
 	switch {
 	case !asked.After(t.from):
 		return
-	case b.token != t.last.token:
+	case t.last == (beat{}):
+		asked = time.Time{} // it may have been restored: what was written since then is later
+	case t.asked.IsZero() && b == t.last:
+		return
+	case t.asked.IsZero(), b.token != t.last.token:
 	case b.ended > t.last.begun: // it began after t.asked
 		t.ends = append(t.ends[max(0, len(t.ends)+1-mostEnds):], end{t.asked, time.Now()})
 	case b.begun != t.last.begun: // it has not ended yet, or the store has lost a later one

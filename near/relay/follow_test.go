@@ -27,13 +27,14 @@ func TestTruth(t *testing.T) {
 		want int  // the moment that is confirmed then
 	}
 	for name, steps := range map[string][]step{
-		"the next round":    {{beat: beat{"a", 8, 8}}, {beat: beat{"a", 9, 9}}, {asOf: 3, want: 1}},
-		"the same round":    {{beat: beat{"a", 8, 7}}, {beat: beat{"a", 8, 8}}, {asOf: 3}, {beat: beat{"a", 9, 9}}, {asOf: 5, want: 2}},
-		"one under way":     {{beat: beat{"a", 8, 8}}, {beat: beat{"a", 9, 8}}, {beat: beat{"a", 9, 9}}, {asOf: 4, want: 1}},
-		"told later":        {{beat: beat{"a", 8, 8}}, {beat: beat{"a", 9, 9}}, {asOf: 2}, {asOf: 4, want: 1}},
-		"two at once":       {{beat: beat{"a", 8, 8}}, {beat: beat{"b", 9, 9}}, {asOf: 3}, {beat: beat{"b", 11, 10}}, {asOf: 5, want: 2}},
-		"it has gone back":  {{beat: beat{"a", 8, 8}}, {beat: beat{"a", 6, 6}}, {beat: beat{"a", 7, 7}}, {asOf: 4}, {beat: beat{"a", 9, 9}}, {asOf: 6, want: 1}},
-		"another store":     {{beat: beat{"a", 8, 8}}, {beat: beat{"a", 9, 9}}, {all: true}, {asOf: 4}, {beat: beat{"a", 10, 10}}, {asOf: 6}, {beat: beat{"a", 11, 11}}, {asOf: 8, want: 5}},
+		"the next round":    {{beat: beat{"a", 7, 7}}, {beat: beat{"a", 8, 8}}, {beat: beat{"a", 9, 9}}, {asOf: 4, want: 2}},
+		"the same round":    {{beat: beat{"a", 7, 7}}, {beat: beat{"a", 8, 7}}, {beat: beat{"a", 8, 8}}, {asOf: 4}, {beat: beat{"a", 9, 9}}, {asOf: 6, want: 3}},
+		"one under way":     {{beat: beat{"a", 7, 7}}, {beat: beat{"a", 8, 8}}, {beat: beat{"a", 9, 8}}, {beat: beat{"a", 9, 9}}, {asOf: 5, want: 2}},
+		"told later":        {{beat: beat{"a", 7, 7}}, {beat: beat{"a", 8, 8}}, {beat: beat{"a", 9, 9}}, {asOf: 3}, {asOf: 5, want: 2}},
+		"two at once":       {{beat: beat{"a", 7, 7}}, {beat: beat{"a", 8, 8}}, {beat: beat{"b", 9, 9}}, {asOf: 4}, {beat: beat{"b", 11, 10}}, {asOf: 6, want: 3}},
+		"it has gone back":  {{beat: beat{"a", 7, 7}}, {beat: beat{"a", 8, 8}}, {beat: beat{"a", 6, 6}}, {beat: beat{"a", 7, 7}}, {asOf: 5}, {beat: beat{"a", 9, 9}}, {asOf: 7, want: 2}},
+		"another store":     {{beat: beat{"a", 7, 7}}, {beat: beat{"a", 8, 8}}, {beat: beat{"a", 9, 9}}, {all: true}, {asOf: 5}, {beat: beat{"a", 10, 10}}, {asOf: 7}, {beat: beat{"a", 11, 11}}, {beat: beat{"a", 12, 12}}, {asOf: 10, want: 8}},
+		"a restored one":    {{beat: beat{"a", 5, 5}}, {beat: beat{"a", 5, 5}}, {beat: beat{"a", 9, 9}}, {asOf: 4}, {beat: beat{"a", 10, 10}}, {asOf: 6, want: 3}},
 		"none, and nothing": {{beat: beat{}}, {beat: beat{"a", 1, 1}}, {asOf: 3}, {beat: beat{}}, {beat: beat{"a", 2, 2}}, {asOf: 6}},
 	} {
 		synctest.Test(t, func(t *testing.T) {

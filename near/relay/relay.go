@@ -135,12 +135,6 @@ func (r *runner) work(ctx context.Context, read Read) error {
 	if err := r.remove(ctx, b); err != nil {
 		return err
 	}
-	switch kept, err := r.get(ctx, beatOf(r.id)); {
-	case err != nil:
-		return err
-	case kept != r.beat().String():
-		return errOther
-	}
 	if err := r.putPosition(ctx, since, b.Position); err != nil {
 		return err
 	}
@@ -166,15 +160,23 @@ func (r *runner) position(ctx context.Context) (string, error) {
 	return "", err
 }
 
-// putPosition puts a position after the removals, with a mark between: a position that comes late, to a store that was put
-// back to an earlier state meanwhile, does not fit to the mark there.
+// putPosition puts a position after the removals, if the store is still what they were removed from. A mark comes first,
+// and the check after it: a store that is put back to an earlier state before the check has another beat, and one that is
+// after it another mark, to which the position does not fit.
 func (r *runner) putPosition(ctx context.Context, since, position string) error {
-	if position == since {
-		return nil
-	}
 	mark := rand.Text()
-	if err := r.put(ctx, markOf(r.id), mark); err != nil {
+	if position != since {
+		if err := r.put(ctx, markOf(r.id), mark); err != nil {
+			return err
+		}
+	}
+	switch kept, err := r.get(ctx, beatOf(r.id)); {
+	case err != nil:
 		return err
+	case kept != r.beat().String():
+		return errOther
+	case position == since:
+		return nil
 	}
 	return r.put(ctx, positionOf(r.id), mark+"|"+position)
 }

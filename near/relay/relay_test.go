@@ -77,14 +77,18 @@ func (d *database) read(ctx context.Context, since string) (relay.Batch, error) 
 // A slow store takes time, one way and the other, and fails now and then.
 type slow struct {
 	*memory.Store
-	fails  int         // of a thousand calls
-	stalls atomic.Bool // what is told comes late
+	fails  int                           // of a thousand calls
+	stalls atomic.Bool                   // what is told comes late
+	closed atomic.Pointer[chan struct{}] // calls wait until it is nil, or closed
 }
 
 func (s *slow) do(call func() error) error {
 	time.Sleep(rand.N(5 * time.Millisecond))
 	if rand.N(1000) < s.fails {
 		return errAway
+	}
+	if opened := s.closed.Load(); opened != nil {
+		<-*opened
 	}
 	err := call()
 	time.Sleep(rand.N(5 * time.Millisecond))
@@ -120,6 +124,38 @@ func (s *slow) Del(ctx context.Context, keys ...string) error {
 func (s *slow) DelPrefix(ctx context.Context, prefix string) (n int, err error) {
 	err = s.do(func() (err error) { n, err = s.Store.DelPrefix(ctx, prefix); return err })
 	return n, err
+}
+
+// save returns what the store has, but for leases.
+func (s *slow) save(t *testing.T) map[string]near.Item {
+	keys := []string{"near:relay:test:beat", "near:relay:test:mark", "near:relay:test:position"}
+	for i := range neartest.Keys {
+		keys = append(keys, "k:"+strconv.Itoa(i))
+	}
+	items, err := s.Store.Get(t.Context(), keys...)
+	settle.Must(t, err)
+	saved := map[string]near.Item{}
+	for i, item := range items {
+		if item.State == near.Found {
+			saved[keys[i]] = item
+		}
+	}
+	return saved
+}
+
+// restore has the store fail, and come back with what it had before. No call notices: each waits.
+func (s *slow) restore(t *testing.T, saved map[string]near.Item) {
+	opened := make(chan struct{})
+	s.closed.Store(&opened)
+	defer close(opened)
+	s.Store.Fail(errAway)
+	time.Sleep(30 * time.Millisecond) // all who watch have lost it
+	s.Store.Fail(nil)
+	_, err := s.Store.DelPrefix(t.Context(), "")
+	settle.Must(t, err)
+	for key, item := range saved {
+		settle.Must(t, s.Store.Set(t.Context(), key, item))
+	}
 }
 
 // Watch tells of everything up to 20 ms later, in order.
@@ -217,7 +253,7 @@ func (f *fleet) close() {
 }
 
 // TestRelay has instances read what only the database knows of, in fake time, while relays die, the store and the database
-// are away, calls fail, and the store loses everything.
+// are away, calls fail, and the store loses everything, or what it has had since a moment.
 //
 // Catches: a moment that is vouched for though what was committed before it was not removed, or not told; a relay that
 // goes on from behind what it has lost.
@@ -226,9 +262,9 @@ func TestRelay(t *testing.T) {
 		f := newFleet(t, 10)
 		defer f.close()
 		f.Run(t, f.commit, func() {
-			for range 25 {
+			for range 40 {
 				time.Sleep(rand.N(4 * lag))
-				switch rand.N(6) {
+				switch rand.N(8) {
 				case 0, 1:
 					i := rand.N(len(f.kill))
 					f.kill[i]()
@@ -249,6 +285,10 @@ func TestRelay(t *testing.T) {
 				case 5:
 					_, err := f.store.Store.DelPrefix(t.Context(), "")
 					settle.Must(t, err)
+				default:
+					saved := f.store.save(t)
+					time.Sleep(rand.N(2 * lag))
+					f.store.restore(t, saved)
 				}
 			}
 		})

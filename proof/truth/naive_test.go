@@ -3,6 +3,8 @@ package truth
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
+	"net/url"
 	"testing"
 	"time"
 
@@ -51,7 +53,7 @@ func (c local) Del(_ context.Context, keys ...int) error {
 func (s *service) addLocals(source func(pool *pgxpool.Pool) near.Source, loads *pgxpool.Pool, ready func(context.Context, *pgxpool.Conn) error) {
 	s.t.Helper()
 	for i := range 3 {
-		pool := s.connect()
+		pool := s.connect(i)
 		c, err := near.NewLocal[int, int](source(pool), near.LocalOptions[int, int]{
 			Cache: cache.Options[int, int]{Name: fmt.Sprint("local ", i)}, Prefix: "row:", MaxLag: maxLag,
 		})
@@ -74,11 +76,14 @@ func changesOf(t testing.TB) func(pool *pgxpool.Pool) near.Source {
 	}
 }
 
-// TestLocals has three instances without Redis, and the same faults.
+// TestLocals has three instances without Redis, two of which read through pgbouncer, and the same faults.
 //
 // Catches: a value that was replaced in the database over MaxLag before.
 func TestLocals(t *testing.T) {
 	s := newDatabase(t)
+	b, err := s.database.Bouncer()
+	s.bouncer = postgrestest.Started(t, b, err)
+	s.urls = []string{s.database.URL, s.bouncer.URL, s.bouncer.URL}
 	s.addLocals(changesOf(t), nil, nil)
 	s.Run(t, s.write, func() {
 		for _, fault := range s.faults() {
@@ -87,6 +92,35 @@ func TestLocals(t *testing.T) {
 		}
 	})
 	s.Verdict(t)
+}
+
+// TestPromotion has the primary die, and a standby take its place, for which commits have waited.
+//
+// Catches: a change that is lost between two servers.
+func TestPromotion(t *testing.T) {
+	for range *rounds {
+		s := newDatabase(t)
+		b, err := s.database.Standby("max_prepared_transactions=10")
+		standby := postgrestest.Started(t, b, err)
+		s.commitsWait(true)
+		first, err := url.Parse(s.database.URL)
+		settle.Must(t, err)
+		second, err := url.Parse(standby.URL)
+		settle.Must(t, err)
+		first.Host += "," + second.Host
+		s.urls = []string{first.String() + "&target_session_attrs=read-write"}
+		s.writer = s.connect(0)
+		s.addLocals(changesOf(t), nil, nil)
+		s.Run(t, s.write, func() {
+			time.Sleep(4 * maxLag)
+			s.database.Crash()
+			time.Sleep(rand.N(2 * maxLag))
+			s.database = standby
+			s.administer("SELECT pg_promote()")
+			time.Sleep(4 * maxLag)
+		})
+		s.Verdict(t)
+	}
 }
 
 // TestStandby has loads read a standby that is 200 ms behind, which wait until it shows what was told; and some that do
@@ -99,7 +133,7 @@ func TestStandby(t *testing.T) {
 		loads, err := pgxpool.New(t.Context(), standby.URL+"&pool_max_conns=20")
 		settle.Must(t, err)
 		t.Cleanup(loads.Close)
-		c := changesOf(t)(s.connect()).(*postgres.Changes)
+		c := changesOf(t)(s.connect(0)).(*postgres.Changes)
 		var ready func(context.Context, *pgxpool.Conn) error
 		if waits {
 			ready = func(ctx context.Context, conn *pgxpool.Conn) error { return c.AwaitReplay(ctx, conn) }

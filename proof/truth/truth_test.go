@@ -5,8 +5,10 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 	"sync"
 	"testing"
@@ -29,6 +31,8 @@ import (
 
 func TestMain(m *testing.M) { redistest.VerifyTestMain(m) }
 
+var rounds = flag.Int("truth.rounds", 1, "have each fault this many times")
+
 const (
 	maxLag   = 300 * time.Millisecond
 	patience = time.Minute // for what must happen
@@ -41,7 +45,9 @@ type service struct {
 	neartest.Traffic
 	t         testing.TB
 	database  *postgrestest.Server
-	redis     *redistest.Server // nil: there is none
+	bouncer   *postgrestest.Server // nil: there is none
+	urls      []string             // by which instances reach the database, by turns
+	redis     *redistest.Server    // nil: there is none
 	writer    *pgxpool.Pool
 	relays    sync.WaitGroup
 	endRelays [3]context.CancelFunc
@@ -71,7 +77,8 @@ func newDatabase(t testing.TB) *service {
 	t.Helper()
 	d, err := postgrestest.Start("max_prepared_transactions=10")
 	s := &service{t: t, database: postgrestest.Started(t, d, err)}
-	s.writer = s.connect()
+	s.urls = []string{s.database.URL}
+	s.writer = s.connect(0)
 	_, err = s.writer.Exec(t.Context(), "CREATE TABLE rows (k int PRIMARY KEY, v int)")
 	settle.Must(t, err)
 	_, err = s.writer.Exec(t.Context(), postgres.SQL(tables...))
@@ -79,9 +86,10 @@ func newDatabase(t testing.TB) *service {
 	return s
 }
 
-func (s *service) connect() *pgxpool.Pool {
+// connect connects an instance to the database.
+func (s *service) connect(i int) *pgxpool.Pool {
 	s.t.Helper()
-	config, err := pgxpool.ParseConfig(s.database.URL)
+	config, err := pgxpool.ParseConfig(s.urls[i%len(s.urls)])
 	settle.Must(s.t, err)
 	config.MaxConns = 20
 	pool, err := pgxpool.NewWithConfig(s.t.Context(), config)
@@ -94,7 +102,7 @@ func (s *service) connect() *pgxpool.Pool {
 func (s *service) instance(i int) {
 	s.t.Helper()
 	var err error
-	pool := s.connect()
+	pool := s.connect(i)
 	s.changes[i], err = postgres.NewChanges(pool, postgres.ChangesOptions{Tables: tables})
 	settle.Must(s.t, err)
 	s.stores[i], err = redis.New(s.t.Context(), redis.Options{
@@ -143,7 +151,10 @@ func (c reading) Take(ctx context.Context, key int, _ func(context.Context) (int
 // write is a removal that only writes the database, in one of several ways. The oracle counts from when it returns, so
 // what it waits for makes no difference.
 func (s *service) write(ctx context.Context, _, key int) error {
-	if rand.N(10) > 0 {
+	switch {
+	case rand.N(2000) == 0:
+		return s.writeAll(ctx, key)
+	case rand.N(10) > 0:
 		return s.plainWrite(ctx, 0, key)
 	}
 	tx, err := s.writer.Begin(ctx)
@@ -189,6 +200,16 @@ func (s *service) plainWrite(ctx context.Context, _, key int) error {
 	})
 }
 
+// writeAll empties the table and fills it again, with one row changed, of which only the TRUNCATE tells.
+func (s *service) writeAll(ctx context.Context, key int) error {
+	return pgx.BeginFunc(ctx, s.writer, func(tx pgx.Tx) error {
+		_, err := tx.Exec(ctx, fmt.Sprintf(`LOCK TABLE rows; CREATE TEMP TABLE others ON COMMIT DROP AS SELECT * FROM rows WHERE k <> %d;
+			TRUNCATE rows; ALTER TABLE rows DISABLE TRIGGER pinwheel_changed; INSERT INTO rows VALUES (%[1]d, %[2]d); INSERT INTO rows SELECT * FROM others;
+			ALTER TABLE rows ENABLE ALWAYS TRIGGER pinwheel_changed`, key, s.Oracle.Newest(key)), pgx.QueryExecModeSimpleProtocol)
+		return err
+	})
+}
+
 // TestRelay has three instances read through Redis what only the database is told, while its connections break, the
 // database restarts and crashes, relays die, and Redis loses everything or stops.
 //
@@ -211,12 +232,33 @@ func TestRelay(t *testing.T) {
 	}
 }
 
-// faults returns each fault once, in any order.
+// administer runs statements over a connection of its own.
+func (s *service) administer(statements ...string) {
+	conn, err := pgx.Connect(context.Background(), s.database.URL)
+	settle.Must(s.t, err)
+	defer conn.Close(context.Background())
+	for _, statement := range statements {
+		_, err = conn.Exec(context.Background(), statement)
+		settle.Must(s.t, err)
+	}
+}
+
+// commitsWait has commits wait for a standby, or no more.
+func (s *service) commitsWait(wait bool) {
+	names := map[bool]string{true: "'*'", false: "''"}[wait]
+	s.administer("ALTER SYSTEM SET synchronous_standby_names = "+names, "SELECT pg_reload_conf()")
+}
+
+// faults returns each fault, -truth.rounds times, in any order.
 func (s *service) faults() []func() {
-	ctx := context.Background()
 	all := []func(){
 		func() {
-			_, _ = s.writer.Exec(ctx, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND backend_type = 'client backend'")
+			s.administer("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND backend_type = 'client backend'")
+		},
+		func() {
+			s.commitsWait(true)
+			time.Sleep(2 * maxLag)
+			s.commitsWait(false)
 		},
 		func() {
 			s.database.Crash()
@@ -228,9 +270,16 @@ func (s *service) faults() []func() {
 		},
 		func() { settle.Must(s.t, s.database.CrashProcess()) },
 	}
+	if s.bouncer != nil {
+		all = append(all, func() {
+			s.bouncer.Crash()
+			settle.Must(s.t, s.bouncer.Restart())
+		})
+	}
 	if s.redis != nil {
 		all = append(all, s.redisFaults()...)
 	}
+	all = slices.Repeat(all, *rounds)
 	rand.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
 	return all
 }
@@ -260,6 +309,12 @@ func (s *service) redisFaults() []func() {
 			settle.Must(s.t, s.redis.Resume())
 		},
 		func() {
+			s.redis.Kill()
+			settle.Must(s.t, s.redis.Restart())
+		},
+		func() { // it has what it had a while before
+			redistest.Do(s.t, s.redis, "SAVE")
+			time.Sleep(rand.N(4 * maxLag))
 			s.redis.Kill()
 			settle.Must(s.t, s.redis.Restart())
 		},

@@ -1,43 +1,47 @@
 package main
 
 import (
+	"context"
 	"encoding/binary"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"os"
 	"time"
 
 	bolt "go.etcd.io/bbolt"
 )
 
-// A user is a row of the database. Its version counts its changes.
-type user struct {
-	ID      int
-	Name    string
-	Version int
-}
-
 var bucket = []byte("users")
 
-// A database is a bbolt file.
-type database struct{ bolt *bolt.DB }
+// A file is a database of bbolt, which all instances share, as only one process can open it.
+type file struct{ bolt *bolt.DB }
 
-func openDatabase(file string, users int) (*database, error) {
-	b, err := bolt.Open(file, 0o600, &bolt.Options{Timeout: time.Second, NoSync: true}) // the file is removed at the end
+func openFile() (f file, err error) {
+	empty, err := os.CreateTemp("", "fleet")
 	if err != nil {
-		return nil, err
+		return f, err
 	}
-	err = b.Update(func(tx *bolt.Tx) error {
-		rows, err := tx.CreateBucketIfNotExists(bucket)
+	empty.Close()
+	if f.bolt, err = bolt.Open(empty.Name(), 0o600, &bolt.Options{Timeout: time.Second, NoSync: true}); err != nil {
+		return f, errors.Join(err, os.Remove(empty.Name()))
+	}
+	err = f.bolt.Update(func(tx *bolt.Tx) error {
+		rows, err := tx.CreateBucket(bucket)
 		for id := 0; id < users && err == nil; id++ {
 			err = put(rows, user{ID: id, Name: fmt.Sprintf("user %d", id)})
 		}
 		return err
 	})
 	if err != nil {
-		b.Close()
-		return nil, err
+		return f, errors.Join(err, f.end())
 	}
-	return &database{bolt: b}, nil
+	return f, nil
+}
+
+func (f file) end() error {
+	name := f.bolt.Path()
+	return errors.Join(f.bolt.Close(), os.Remove(name))
 }
 
 func put(rows *bolt.Bucket, u user) error {
@@ -58,18 +62,16 @@ func get(tx *bolt.Tx, id int) (u user, err error) {
 	return u, json.Unmarshal(data, &u)
 }
 
-// read returns a user.
-func (d *database) read(id int) (u user, err error) {
-	err = d.bolt.View(func(tx *bolt.Tx) error {
+func (f file) read(_ context.Context, id int) (u user, err error) {
+	err = f.bolt.View(func(tx *bolt.Tx) error {
 		u, err = get(tx, id)
 		return err
 	})
 	return u, err
 }
 
-// change gives a user a new version, and returns it.
-func (d *database) change(id int) (version int, err error) {
-	err = d.bolt.Update(func(tx *bolt.Tx) error {
+func (f file) change(_ context.Context, id int) (version int, err error) {
+	err = f.bolt.Update(func(tx *bolt.Tx) error {
 		u, err := get(tx, id)
 		if err != nil {
 			return err
