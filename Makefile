@@ -121,10 +121,10 @@ raceall:
 suites:
 	@$(light) -only proof/suites $(CURDIR)/scripts/tests suites -vet=off -count=1 -race -timeout=30m -args -suites.long
 
-# Each fault of Redis and the network three times, and in each direction; those of PostgreSQL and of relays twenty times.
+# Each fault of Redis and the network three times, and in each direction; those of PostgreSQL and of relays 26 times.
 faults:
 	@$(light) -only proof/redis $(CURDIR)/scripts/tests faults -vet=off -count=1 -timeout=30m -args -redis.rounds=3
-	@$(light) -only proof/truth $(CURDIR)/scripts/tests truth -vet=off -count=1 -timeout=60m -args -truth.rounds=20
+	@$(light) -only proof/truth $(CURDIR)/scripts/tests truth -vet=off -count=1 -timeout=60m -args -truth.rounds=26
 
 # The modules as users get them, with a service of go-zero.
 release:

@@ -84,7 +84,7 @@ func (b *backend) addPostgres(c config) (err error) {
 		if err != nil {
 			return err
 		}
-		b.server, b.undo = crashing{s}, append(b.undo, s.Stop)
+		b.server, b.undo = s, append(b.undo, s.Stop)
 		url = s.URL
 	}
 	if b.postgres, err = pgxpool.ParseConfig(url); err != nil {
@@ -92,11 +92,6 @@ func (b *backend) addPostgres(c config) (err error) {
 	}
 	return err
 }
-
-// crashing is a PostgreSQL.
-type crashing struct{ *postgrestest.Server }
-
-func (c crashing) Kill() { c.Crash() }
 
 // addr is that of Redis, or that of PostgreSQL if there is no Redis.
 func (b *backend) addr() string {

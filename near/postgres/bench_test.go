@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -74,18 +75,30 @@ func cpu(b *testing.B, conn *pgx.Conn) time.Duration {
 	return time.Duration(user+system) * 10 * time.Millisecond
 }
 
-// BenchmarkHeard measures from the commit of a change until it is told, with notifications.
+// BenchmarkHeard measures from when a commit is acknowledged until it is told, by polls 250 ms apart, and with notifications.
 func BenchmarkHeard(b *testing.B) {
-	pool := connect(b, database(b))
-	run(b, pool, "CREATE TABLE rows (k text)", postgres.SQL(rows...), postgres.NotifySQL())
-	c, err := postgres.NewChanges(pool, postgres.ChangesOptions{Tables: rows, Listen: pool.Config().ConnConfig})
-	check(b, err)
-	w := neartest.Record(b, c, time.Second)
-	n := 0
-	for b.Loop() {
-		n++
-		key := fmt.Sprint("row:", n)
-		run(b, pool, fmt.Sprintf("INSERT INTO rows VALUES ('%d')", n))
-		w.Await(b, "the change", func(told neartest.Told) bool { return len(told.Keys) > 0 && told.Keys[len(told.Keys)-1] == key })
+	for _, listens := range []bool{false, true} {
+		b.Run(fmt.Sprint("listens=", listens), func(b *testing.B) {
+			pool := connect(b, database(b))
+			run(b, pool, "CREATE TABLE rows (k text)", postgres.SQL(rows...), postgres.NotifySQL())
+			o := postgres.ChangesOptions{Tables: rows}
+			if listens {
+				o.Listen = pool.Config().ConnConfig
+			}
+			c, err := postgres.NewChanges(pool, o)
+			check(b, err)
+			w := neartest.Record(b, c, time.Second)
+			var took []time.Duration
+			for b.Loop() {
+				time.Sleep(rand.N(250 * time.Millisecond)) // at any moment between two polls
+				run(b, pool, fmt.Sprintf("INSERT INTO rows VALUES ('%d')", len(took)))
+				committed := time.Now()
+				w.Await(b, "the change", func(told neartest.Told) bool { return len(told.Keys) > len(took) })
+				took = append(took, time.Since(committed))
+			}
+			slices.Sort(took)
+			b.ReportMetric(took[len(took)/2].Seconds()*1000, "ms-median")
+			b.ReportMetric(took[len(took)*99/100].Seconds()*1000, "ms-p99")
+		})
 	}
 }

@@ -398,34 +398,22 @@ func TestFailover(t *testing.T) {
 		w.Await(t, "all, after "+what, func(told neartest.Told) bool { return told.Alls > alls && told.Serving })
 		w.AwaitCurrent(t, time.Now())
 	}
-	for what, end := range map[string]func(){"a restart": primary.Shutdown, "a crash": primary.Crash} {
+	for what, end := range map[string]func(){"a restart": primary.Shutdown, "a crash": primary.Kill} {
 		forgets(what, func() {
 			end()
 			check(t, primary.Restart())
 		})
 	}
+	forgets("a crash of a process, after which it goes on with the same start", func() { check(t, primary.CrashProcess()) })
 	losts := len(w.Told().Losts)
 	p.Turn(hostOf(t, standby.URL), false)
-	primary.Crash()
+	primary.Kill()
 	w.Await(t, "the standby that is none to ask", func(told neartest.Told) bool {
 		return len(told.Losts) > losts && strings.Contains(told.Losts[len(told.Losts)-1].Error(), "standby")
 	})
 	forgets("a failover", func() { run(t, replica, "SELECT pg_promote()") })
 	run(t, replica, "INSERT INTO rows VALUES ('b')")
 	w.Await(t, "the change", func(told neartest.Told) bool { return slices.Contains(told.Keys, "row:b") })
-}
-
-// Catches: a crash of a server process, after which the server goes on with the same start: commits that were not
-// flushed are lost.
-func TestCrashedProcess(t *testing.T) {
-	s, err := postgrestest.Start()
-	server := postgrestest.Started(t, s, err)
-	pool := connect(t, server.URL)
-	run(t, pool, "CREATE TABLE rows (k text)", postgres.SQL(rows...))
-	_, w := watching(t, pool, postgres.ChangesOptions{Tables: rows})
-	alls := w.Told().Alls
-	check(t, server.CrashProcess())
-	w.Await(t, "all", func(told neartest.Told) bool { return told.Alls > alls && told.Serving })
 }
 
 // Catches: two that lead at once; one that leads no more as nothing was read for long; one that leads on without its

@@ -49,7 +49,7 @@ var check = settle.Must // ends a test with an error that it did not expect
 // database returns the URL of an empty database.
 func database(t testing.TB) (url string) {
 	t.Helper()
-	shared.Do(func() { shared.Server, shared.err = postgrestest.Start("max_prepared_transactions=10") })
+	shared.Do(func() { shared.Server, shared.err = postgrestest.Start("max_prepared_transactions=10", "ssl=on") })
 	if shared.err != nil {
 		postgrestest.Started(t, nil, shared.err)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/url"
+	"strings"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
@@ -16,7 +17,7 @@ import (
 
 var rows = []postgres.Table{{Name: "rows", Keys: []string{"row:{k}"}}}
 
-// TestPromises proves the source behind a proxy, with and without notifications, and behind pgbouncer.
+// TestPromises proves the source behind a proxy, with and without notifications, over TLS, and behind pgbouncer.
 func TestPromises(t *testing.T) {
 	for name, o := range map[string]postgres.ChangesOptions{"polls": {}, "listens": {Listen: &pgx.ConnConfig{}}, "pgbouncer": {}} {
 		t.Run(name, func(t *testing.T) {
@@ -25,9 +26,12 @@ func TestPromises(t *testing.T) {
 			plain := connect(t, at)
 			run(t, plain, "CREATE TABLE rows (k text PRIMARY KEY, v bytea)", postgres.SQL(rows...), postgres.NotifySQL())
 			server := shared.Server
-			if name == "pgbouncer" {
+			switch name {
+			case "pgbouncer":
 				b, err := server.Bouncer()
 				server = postgrestest.Started(t, b, err)
+			case "listens":
+				at = strings.Replace(at, "sslmode=disable", "sslmode=require", 1)
 			}
 			neartest.Test(t, func(t *testing.T) neartest.Subject {
 				p, err := neartest.NewProxy(hostOf(t, server.URL))

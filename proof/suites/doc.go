@@ -1,6 +1,6 @@
 // Package suites runs the tests of other libraries against what takes their place here: the
 // standard library's for timers and tickers, go-zero's for its cache in Redis, and sturdyc's
-// and otter's of loads. Those of FusionCache, which is for .NET, are written anew.
+// and otter's of loads.
 //
 //	go test ./suites                    # with -short for the foreign tests
 //	go test -race ./suites -suites.long # all of each, and the race detector for them too

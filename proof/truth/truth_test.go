@@ -137,15 +137,25 @@ type reading struct {
 }
 
 func (c reading) Take(ctx context.Context, key int, _ func(context.Context) (int, error)) (int, error) {
-	return c.Cache.Take(ctx, key, func(ctx context.Context) (value int, err error) {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience) // or its connection ends with it
-		defer cancel()
-		err = c.pool.QueryRow(ctx, "SELECT v FROM rows WHERE k = $1", pgx.QueryExecModeExec, key).Scan(&value)
-		if errors.Is(err, pgx.ErrNoRows) {
-			err = nil
+	return c.Cache.Take(ctx, key, func(ctx context.Context) (int, error) { return load(ctx, c.pool, key, nil) })
+}
+
+// load reads a row, over a connection that is ready; nil: each is.
+func load(ctx context.Context, pool *pgxpool.Pool, key int, ready func(context.Context, *pgxpool.Conn) error) (value int, err error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience) // or its connection ends with it
+	defer cancel()
+	conn, err := pool.Acquire(ctx)
+	if err != nil {
+		return 0, err
+	}
+	defer conn.Release()
+	if ready != nil {
+		if err := ready(ctx, conn); err != nil {
+			return 0, err
 		}
-		return value, err
-	})
+	}
+	err = conn.QueryRow(ctx, "SELECT coalesce((SELECT v FROM rows WHERE k = $1), 0)", pgx.QueryExecModeExec, key).Scan(&value)
+	return value, err
 }
 
 // write is a removal that only writes the database, in one of several ways. The oracle counts from when it returns, so
@@ -261,7 +271,7 @@ func (s *service) faults() []func() {
 			s.commitsWait(false)
 		},
 		func() {
-			s.database.Crash()
+			s.database.Kill()
 			settle.Must(s.t, s.database.Restart())
 		},
 		func() {
@@ -272,7 +282,7 @@ func (s *service) faults() []func() {
 	}
 	if s.bouncer != nil {
 		all = append(all, func() {
-			s.bouncer.Crash()
+			s.bouncer.Kill()
 			settle.Must(s.t, s.bouncer.Restart())
 		})
 	}

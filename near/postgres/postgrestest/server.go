@@ -37,16 +37,21 @@ type Server struct {
 	done      chan struct{} // closed when the process has ended
 }
 
-// Start runs PostgreSQL with further settings, such as "max_prepared_transactions=10". Its user is postgres, and needs
-// no password.
+// Start runs PostgreSQL with further settings, such as "max_prepared_transactions=10", or "ssl=on". Its user is postgres,
+// and needs no password.
 func Start(settings ...string) (*Server, error) {
 	s, err := newServer("postgres")
 	if err != nil {
 		return nil, err
 	}
 	data := filepath.Join(s.dir, "data")
-	if err := s.runTool("initdb", "-D", data, "-U", "postgres", "-A", "trust", "--no-sync", "--no-instructions"); err != nil {
+	if err := s.runTool("initdb", "-D", data, "-U", "postgres", "-A", "trust", "--no-sync"); err != nil {
 		return s.orStop(err)
+	}
+	if slices.Contains(settings, "ssl=on") { // its certificate is in its folder
+		if err := s.runTool("openssl", "req", "-new", "-x509", "-nodes", "-subj", "/CN=localhost", "-keyout", filepath.Join(data, "server.key"), "-out", filepath.Join(data, "server.crt")); err != nil {
+			return s.orStop(err)
+		}
 	}
 	return s.orStop(s.serve(data, settings))
 }
@@ -211,8 +216,8 @@ func (s *Server) Restart() error {
 // Shutdown ends the server as an administrator does (SIGINT).
 func (s *Server) Shutdown() { s.end(syscall.SIGINT) }
 
-// Crash ends the server as a crash does (SIGQUIT): it recovers when it starts again.
-func (s *Server) Crash() { s.end(syscall.SIGQUIT) }
+// Kill ends the server as a crash does (SIGQUIT): it recovers when it starts again.
+func (s *Server) Kill() { s.end(syscall.SIGQUIT) }
 
 // CrashProcess kills a process that serves a connection, as when the system runs out of memory: all connections break, and
 // the server recovers without a new start.

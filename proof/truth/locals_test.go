@@ -22,26 +22,11 @@ import (
 type local struct {
 	*near.Local[int, int]
 	pool  *pgxpool.Pool
-	ready func(ctx context.Context, conn *pgxpool.Conn) error // nil: nothing to wait for
+	ready func(ctx context.Context, conn *pgxpool.Conn) error
 }
 
 func (c local) Take(ctx context.Context, key int, _ func(context.Context) (int, error)) (int, error) {
-	return c.Local.Take(ctx, key, func(ctx context.Context, _ *cache.Load[int]) (value int, err error) {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience) // or its connection ends with it
-		defer cancel()
-		conn, err := c.pool.Acquire(ctx)
-		if err != nil {
-			return 0, err
-		}
-		defer conn.Release()
-		if c.ready != nil {
-			if err := c.ready(ctx, conn); err != nil {
-				return 0, err
-			}
-		}
-		err = conn.QueryRow(ctx, "SELECT coalesce((SELECT v FROM rows WHERE k = $1), 0)", pgx.QueryExecModeExec, key).Scan(&value)
-		return value, err
-	})
+	return c.Local.Take(ctx, key, func(ctx context.Context, _ *cache.Load[int]) (int, error) { return load(ctx, c.pool, key, c.ready) })
 }
 
 func (c local) Del(_ context.Context, keys ...int) error {
@@ -113,7 +98,7 @@ func TestPromotion(t *testing.T) {
 		s.addLocals(changesOf(t), nil, nil)
 		s.Run(t, s.write, func() {
 			time.Sleep(4 * maxLag)
-			s.database.Crash()
+			s.database.Kill()
 			time.Sleep(rand.N(2 * maxLag))
 			s.database = standby
 			s.administer("SELECT pg_promote()")
