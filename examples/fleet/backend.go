@@ -2,11 +2,13 @@ package main
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"net"
 	"slices"
 	"strconv"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -24,16 +26,15 @@ var faults = []string{"none", "kill", "stall", "cut", "failover", "psql"}
 type backend struct {
 	redis    rueidis.ClientOption // without an address: there is none
 	postgres *pgxpool.Config      // nil: there is none
-	server   server               // for kill
-	failover *redistest.Failover  // for failover
+	table    string               // of PostgreSQL
+	started  bool                 // PostgreSQL was, and ends with the fleet
+	server   interface {          // for kill
+		Kill()
+		Restart() error
+	}
+	failover *redistest.Failover // for failover
 	promoted atomic.Bool
 	undo     []func()
-}
-
-// A server is one that can be killed.
-type server interface {
-	Kill()
-	Restart() error
 }
 
 func newBackend(c config) (b *backend, err error) {
@@ -84,13 +85,17 @@ func (b *backend) addPostgres(c config) (err error) {
 		if err != nil {
 			return err
 		}
-		b.server, b.undo = s, append(b.undo, s.Stop)
+		b.server, b.started, b.undo = s, true, append(b.undo, s.Stop)
 		url = s.URL
 	}
+	b.table = "pinwheel_fleet_" + strings.ToLower(rand.Text()[:8])
 	if b.postgres, err = pgxpool.ParseConfig(url); err != nil {
-		err = fmt.Errorf("-postgres: %w", err)
+		return fmt.Errorf("-postgres: %w", err)
 	}
-	return err
+	if strings.HasPrefix(b.postgres.ConnConfig.Host, "/") && (c.fault == "stall" || c.fault == "cut") {
+		return fmt.Errorf("-postgres %s: want a host and a port, as -fault %s breaks the network", b.postgres.ConnConfig.Host, c.fault)
+	}
+	return nil
 }
 
 // addr is that of Redis, or that of PostgreSQL if there is no Redis.
@@ -113,12 +118,6 @@ func (b *backend) kill(ctx context.Context, during time.Duration) error {
 	b.server.Kill()
 	sleep(ctx, during)
 	return b.server.Restart()
-}
-
-// promote ends the master, so that the Sentinels promote the replica.
-func (b *backend) promote() {
-	b.promoted.Store(true)
-	b.failover.Master.Kill()
 }
 
 // sync returns when a later failover can no longer lose the writes so far.

@@ -17,14 +17,15 @@ var bucket = []byte("users")
 // A file is a database of bbolt, which all instances share, as only one process can open it.
 type file struct{ bolt *bolt.DB }
 
-func openFile() (f file, err error) {
+func openFile() (database, error) {
+	var f file
 	empty, err := os.CreateTemp("", "fleet")
 	if err != nil {
-		return f, err
+		return nil, err
 	}
 	empty.Close()
 	if f.bolt, err = bolt.Open(empty.Name(), 0o600, &bolt.Options{Timeout: time.Second, NoSync: true}); err != nil {
-		return f, errors.Join(err, os.Remove(empty.Name()))
+		return nil, errors.Join(err, os.Remove(empty.Name()))
 	}
 	err = f.bolt.Update(func(tx *bolt.Tx) error {
 		rows, err := tx.CreateBucket(bucket)
@@ -34,7 +35,7 @@ func openFile() (f file, err error) {
 		return err
 	})
 	if err != nil {
-		return f, errors.Join(err, f.end())
+		return nil, errors.Join(err, f.end())
 	}
 	return f, nil
 }

@@ -51,25 +51,18 @@ func (f *fleet) breakThing(ctx context.Context, lasts time.Duration) bool {
 			f.note("it does not start again: %v", err)
 			return false
 		}
-	case "stall":
-		f.note("the network of instance 1 is silent for %v", lasts)
-		f.suffer(ctx, neartest.Stall, lasts)
-	case "cut":
-		f.note("the network of instance 1 is down for %v", lasts)
-		f.suffer(ctx, neartest.Cut, lasts)
+	case "stall", "cut":
+		f.note("the network of instance 1 breaks (%s) for %v", f.config.fault, lasts)
+		over := f.services[0].network.Begin(map[string]neartest.Fault{"stall": neartest.Stall, "cut": neartest.Cut}[f.config.fault], neartest.BothWays)
+		sleep(ctx, lasts)
+		over()
 	case "failover":
 		f.note("the master is killed, and Sentinel makes its replica the master")
-		f.backend.promote()
+		f.backend.promoted.Store(true)
+		f.backend.failover.Master.Kill()
 		return false
 	}
 	return true
-}
-
-// suffer breaks the network of instance 1.
-func (f *fleet) suffer(ctx context.Context, fault neartest.Fault, lasts time.Duration) {
-	over := f.services[0].network.Begin(fault, neartest.BothWays)
-	sleep(ctx, lasts)
-	over()
 }
 
 // loads returns how often the database was read for the caches.

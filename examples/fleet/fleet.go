@@ -26,7 +26,7 @@ const (
 type fleet struct {
 	config   config
 	backend  *backend
-	db       fleetDatabase
+	db       database
 	oracle   neartest.Oracle // knows which version of a user is acknowledged: who has changed it was told so
 	services []*service
 	plain    atomic.Uint64 // reads of the database if there were no caches
@@ -46,12 +46,6 @@ type fleet struct {
 // is one for each user and instance in each MaxLag, also in the one that had begun before.
 type outage struct{ loads, most uint64 }
 
-// A fleetDatabase is made for a fleet, and removed at its end.
-type fleetDatabase interface {
-	database
-	end() error
-}
-
 func newFleet(ctx context.Context, c config, b *backend) (f *fleet, err error) {
 	f = &fleet{config: c, backend: b, began: time.Now()}
 	defer func() {
@@ -62,7 +56,7 @@ func newFleet(ctx context.Context, c config, b *backend) (f *fleet, err error) {
 	if c.truth == "redis" {
 		f.db, err = openFile()
 	} else {
-		f.db, err = install(ctx, b.postgres)
+		f.db, err = b.install(ctx)
 	}
 	if err != nil {
 		return f, err

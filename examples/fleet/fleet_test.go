@@ -23,7 +23,7 @@ func TestMain(m *testing.M) { redistest.VerifyTestMain(m) }
 // nothing; a summary that lacks a name.
 func TestFleetUnderFaults(t *testing.T) {
 	for _, of := range []string{"redis none", "redis kill", "redis stall", "redis cut",
-		"postgres psql", "postgres kill", "postgres stall", "relay psql", "relay kill", "relay cut"} {
+		"postgres psql", "postgres kill", "postgres stall", "relay psql", "relay kill", "relay stall"} {
 		t.Run(of, func(t *testing.T) {
 			t.Parallel()
 			truth, fault, _ := strings.Cut(of, " ")
@@ -109,7 +109,7 @@ func TestBadFlags(t *testing.T) {
 		{[]string{"-json"}, "-for 15s"},
 		{[]string{"-for", "-1s"}, "positive"},
 		{[]string{"-rate", "0"}, "1 to 1,000,000"},
-		{[]string{"-max-lag", "0s"}, "10ms to 10s"},
+		{[]string{"-max-lag", "0s"}, "100ms to 10s"},
 		{[]string{"-fault", "flood"}, "kill"},
 		{[]string{"-lossy", "101%"}, "such as 1%"},
 		{[]string{"-lossy", "some"}, "such as 1%"},

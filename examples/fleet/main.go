@@ -49,7 +49,7 @@ func parse(args []string) (config, error) {
 	var c config
 	flags := flag.NewFlagSet("fleet", flag.ContinueOnError)
 	flags.DurationVar(&c.runFor, "for", 0, "run for this long and print a summary; 0: until interrupted, with a page")
-	flags.StringVar(&c.truth, "truth", "redis", "than what no read is older than -max-lag: redis (over a bbolt file); postgres (there is no Redis); relay (PostgreSQL, by way of Redis)")
+	flags.StringVar(&c.truth, "truth", "redis", "what no read lags behind by more than -max-lag: redis (over a bbolt file); postgres (there is no Redis); relay (PostgreSQL, by way of Redis)")
 	flags.StringVar(&c.fault, "fault", "none", "what fails every ten seconds, or at a third and at two thirds of -for: none; kill (Redis ends, and starts empty; with -truth postgres it is PostgreSQL); stall (an instance's network falls silent); cut (its connections break); failover (once, by Sentinel); psql (all the time somebody changes rows by hand)")
 	flags.BoolVar(&c.asJSON, "json", false, "print the summary as JSON")
 	flags.StringVar(&c.redis, "redis", "", "address of a Redis to use, instead of starting redis-server")
@@ -82,8 +82,8 @@ func parse(args []string) (config, error) {
 		return c, fmt.Errorf("-fault %s ends a PostgreSQL: leave -postgres out, and one is started for it", c.fault)
 	case c.runFor < 0:
 		return c, fmt.Errorf("-for %v: want a positive time, or 0 to run until interrupted", c.runFor)
-	case c.maxLag < 10*time.Millisecond || c.maxLag > 10*time.Second:
-		return c, fmt.Errorf("-max-lag %v: want 10ms to 10s", c.maxLag)
+	case c.maxLag < 100*time.Millisecond || c.maxLag > 10*time.Second:
+		return c, fmt.Errorf("-max-lag %v: want 100ms to 10s", c.maxLag)
 	case c.rate < 1 || c.rate > 1e6:
 		return c, fmt.Errorf("-rate %d: want 1 to 1,000,000 reads a second", c.rate)
 	case c.asJSON && c.runFor == 0:

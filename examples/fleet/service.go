@@ -18,10 +18,11 @@ import (
 
 const prefix = "users:" // of keys
 
-// A database has the users. change gives one a new version, and returns it.
+// A database has the users, until end. change gives one a new version, and returns it.
 type database interface {
 	read(ctx context.Context, id int) (user, error)
 	change(ctx context.Context, id int) (version int, err error)
+	end() error
 }
 
 // A user is a row. Its version counts its changes.
@@ -51,7 +52,7 @@ type userCache interface {
 	Close(ctx context.Context) error
 }
 
-// truths are the values of -truth: than what no answer is older than MaxLag.
+// truths are the values of -truth: what no answer lags behind by more than MaxLag.
 var truths = map[string]func(*service, context.Context) error{
 	"redis": (*service).overRedis, "postgres": (*service).overPostgres, "relay": (*service).overRelay,
 }
@@ -138,12 +139,12 @@ func (s *service) postgres(ctx context.Context) (*postgres.Changes, error) {
 	if s.config.truth == "relay" {
 		through = nil
 	}
-	own, err := openRows(ctx, s.backend.postgres, through)
+	own, err := s.backend.openRows(ctx, through)
 	if err != nil {
 		return nil, err
 	}
 	s.db, s.undo = own, append(s.undo, own.Close)
-	return postgres.NewChanges(own.Pool, postgres.ChangesOptions{Tables: tables})
+	return postgres.NewChanges(own.Pool, postgres.ChangesOptions{Tables: own.tables()})
 }
 
 func (s *service) close() (err error) {

@@ -244,7 +244,9 @@ func (c *Changes) tell(asOf time.Time, b batch, err error) (every time.Duration)
 
 // covered returns those of the keys that are of the tables of the options.
 func (c *Changes) covered(keys []string) []string {
-	return slices.DeleteFunc(keys, func(text string) bool { return !c.Covers(text) })
+	return slices.DeleteFunc(keys, func(text string) bool {
+		return !slices.ContainsFunc(c.keys, func(k key) bool { return k.writes(text) })
+	})
 }
 
 func (s *seat) tell(asOf time.Time, b batch, keys []string, err error) {

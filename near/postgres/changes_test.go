@@ -143,7 +143,8 @@ func TestMissing(t *testing.T) {
 	if got := tells(t, w, app, "INSERT INTO users VALUES (1)"); !slices.Equal(got, []string{"user:1"}) {
 		t.Errorf("a writer with least rights: told %q", got)
 	}
-	for _, how := range []string{"DISABLE TRIGGER pinwheel_changed", "ENABLE TRIGGER pinwheel_changed"} { // the latter not for replicated rows
+	check(t, c.Lead(t.Context(), func(ctx context.Context, read relay.Read) error { _, err := read(ctx, ""); return err })) // a relay with them
+	for _, how := range []string{"DISABLE TRIGGER pinwheel_changed", "ENABLE TRIGGER pinwheel_changed"} {                   // the latter not for replicated rows
 		run(t, pool, "ALTER TABLE users "+how)
 		refuses(how, "run the migration of postgres.SQL", pool, users)
 	}

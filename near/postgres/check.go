@@ -64,13 +64,10 @@ func explain(err error) error {
 	if !errors.As(err, &of) {
 		return wrap(err)
 	}
-	switch of.Code {
-	case "3F000", "42883", "42P01": // no such schema, function, table
+	switch {
+	case of.Code == "3F000", of.Code == "42883", of.Code == "42P01": // no such schema, function, table
 		return fmt.Errorf("%w, as its owner: %w", ErrNotInstalled, err)
-	case "42501":
-		if !strings.Contains(of.Message, "pinwheel") {
-			break
-		}
+	case of.Code == "42501" && strings.Contains(of.Message, "pinwheel"):
 		return fmt.Errorf("near/postgres: want GRANT USAGE ON SCHEMA pinwheel TO the role of the pool: %w", err)
 	}
 	return wrap(err)

@@ -43,15 +43,13 @@ func (c *Changes) ID() string {
 func (c *Changes) Lead(ctx context.Context, f func(ctx context.Context, read relay.Read) error) error {
 	sum := sha256.Sum256([]byte("pinwheel " + c.ID()))
 	lock := int64(binary.BigEndian.Uint64(sum[:8]))
-	for {
+	for ctx.Err() == nil {
 		if led, err := c.tryLead(ctx, lock, f); led || err != nil {
 			return err
 		}
 		c.wait(ctx, leadEvery/2+rand.N(leadEvery), nil)
-		if ctx.Err() != nil {
-			return context.Cause(ctx)
-		}
 	}
+	return context.Cause(ctx)
 }
 
 // tryLead calls f if nobody else leads.

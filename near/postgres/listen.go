@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -46,32 +47,30 @@ func (c *Changes) checkListen(ctx context.Context) error {
 	if !sent {
 		return errors.New("near/postgres: Listen is set, and nobody notifies: run the migration of postgres.NotifySQL")
 	}
+	heard, end := make(chan struct{}, 1), make(chan error, 1)
+	var hearing sync.WaitGroup
+	defer hearing.Wait()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	heard, end := make(chan struct{}, 1), make(chan error, 1)
-	go func() {
+	hearing.Go(func() {
 		end <- c.hear(ctx, func() {
 			select {
 			case heard <- struct{}{}:
 			default:
 			}
 		})
-	}()
+	})
 	for { // the first ones may come before it listens
 		if _, err := c.db.Exec(ctx, "SELECT pg_notify('pinwheel', '')", pgx.QueryExecModeExec); err != nil {
 			return wrap(err)
 		}
 		select {
 		case <-heard:
-			cancel()
-			<-end
 			return nil
 		case err := <-end:
 			return fmt.Errorf("near/postgres: Listen: %w", err)
 		case <-time.After(firstPause):
 		case <-ctx.Done():
-			cancel()
-			<-end
 			return fmt.Errorf("near/postgres: Listen hears nothing in %v: want a connection that does not lead through pgbouncer in the mode transaction", startTime)
 		}
 	}

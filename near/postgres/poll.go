@@ -80,9 +80,7 @@ func (r *reader) close() {
 
 // begun polls, and again after it has had db begin a new life, if the database may have none: it has lost that, or another
 // server has left it there.
-func begun(ctx context.Context, db interface {
-	Exec(ctx context.Context, sql string, args ...any) (pgconn.CommandTag, error)
-}, poll func() (batch, error)) (batch, error) {
+func begun(ctx context.Context, db querier, poll func() (batch, error)) (batch, error) {
 	b, err := poll()
 	if b.all && b.amount <= mostRows || errors.Is(err, errNoLife) {
 		if _, err = db.Exec(ctx, "SELECT pinwheel.begin()", pgx.QueryExecModeExec); err == nil {
@@ -92,8 +90,9 @@ func begun(ctx context.Context, db interface {
 	return b, err
 }
 
-// querier is a connection or transaction.
+// querier is a connection, a pool or a transaction.
 type querier interface {
+	Exec(ctx context.Context, sql string, args ...any) (pgconn.CommandTag, error)
 	QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
 }
 

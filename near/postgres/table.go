@@ -66,14 +66,19 @@ func parseKey(of string) (k key, err error) {
 // prefix returns what all keys begin with.
 func (k key) prefix() string { return k[0].text }
 
-// matches reports whether a text may be a key. One of a Schema (option of package near) begins with a tilde after the
-// prefix, and is another key, with changes of its own; two are of no row.
-func (k key) matches(text string) bool {
+// writes reports whether a text may be what a trigger has written.
+func (k key) writes(text string) bool {
 	if len(k) == 1 {
 		return text == k[0].text
 	}
-	rest, ok := strings.CutPrefix(text, k[0].text)
-	return ok && (!strings.HasPrefix(rest, "~") || strings.HasPrefix(rest, "~~"))
+	return strings.HasPrefix(text, k[0].text)
+}
+
+// matches reports whether changes of a key are told. A tilde after the prefix begins a Schema of package near, whose keys
+// are others; two begin a question of Revoke.
+func (k key) matches(text string) bool {
+	rest, _ := strings.CutPrefix(text, k[0].text)
+	return k.writes(text) && (!strings.HasPrefix(rest, "~") || strings.HasPrefix(rest, "~~"))
 }
 
 // columns returns the names of the columns.

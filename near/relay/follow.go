@@ -37,7 +37,7 @@ type Follower struct {
 	mu        sync.Mutex
 	watched   bool          // somebody does
 	maxLag    time.Duration // of the watcher
-	from      time.Time     // ChangedAll or Lost came last: what was confirmed before may be of another server
+	from      time.Time     // ChangedAll or Lost came last: what was asked or confirmed before may be of another server
 	confirmed time.Time     // all that was committed before it was told; zero: nothing is
 	since     time.Time     // it always was, without a gap of MaxLag
 }
@@ -126,8 +126,8 @@ func (f *Follower) silent(keys []string) (from time.Time, err error) {
 // Watch tells w of changes until ctx ends, and vouches for what is true of the database. A second one at the same time
 // is told that the source is lost.
 func (f *Follower) Watch(ctx context.Context, w near.Watcher) {
-	t := &truth{Watcher: w, f: f, maxLag: near.MaxLag(w)}
-	if !f.begin(t.maxLag) {
+	t := &truth{Watcher: w, f: f}
+	if !f.begin(near.MaxLag(w)) {
 		w.Lost(errWatched)
 		<-ctx.Done()
 		return
@@ -159,13 +159,6 @@ func (f *Follower) end() {
 	f.watched, f.confirmed = false, time.Time{}
 }
 
-// forget says that the store may be another one from now on.
-func (f *Follower) forget() {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.from = time.Now()
-}
-
 // confirm says that all was told that was committed before q, of which the cache knows already.
 func (f *Follower) confirm(q time.Time) {
 	f.mu.Lock()
@@ -181,14 +174,11 @@ func (f *Follower) confirm(q time.Time) {
 // A truth is a Watcher that knows up to when the store is true to the database.
 type truth struct {
 	near.Watcher
-	f      *Follower
-	maxLag time.Duration
+	f *Follower // whose mu guards what follows
 
-	mu    sync.Mutex
 	asked time.Time // before the beat was read which said that last was the last round to begin; zero: it may be restored
 	last  beat
-	ends  []end     // of rounds whose removals may not all have been told, in order
-	from  time.Time // ChangedAll or Lost came last: what was asked before may be of another server
+	ends  []end // of rounds whose removals may not all have been told, in order
 }
 
 // An end says that a read of a beat which has ended then knows: all that was committed before q is removed.
@@ -198,9 +188,9 @@ const mostEnds = 100 // that are kept while the source confirms nothing
 
 // read reads beats until ctx ends.
 func (t *truth) read(ctx context.Context) {
-	for ; ctx.Err() == nil; wait(ctx, t.maxLag/12) {
+	for ; ctx.Err() == nil; wait(ctx, t.f.maxLag/12) {
 		asked := time.Now()
-		within, cancel := context.WithTimeout(ctx, t.maxLag/3)
+		within, cancel := context.WithTimeout(ctx, t.f.maxLag/3)
 		items, err := t.f.Shared.Get(within, t.f.beat)
 		cancel()
 		if err == nil {
@@ -211,10 +201,10 @@ func (t *truth) read(ctx context.Context) {
 
 // heard is called when a beat was read, for which the store was asked at a time.
 func (t *truth) heard(b beat, asked time.Time) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
+	t.f.mu.Lock()
+	defer t.f.mu.Unlock()
 	switch {
-	case !asked.After(t.from):
+	case !asked.After(t.f.from):
 		return
 	case t.last == (beat{}):
 		asked = time.Time{} // it may have been restored: what was written since then is later
@@ -231,12 +221,12 @@ func (t *truth) heard(b beat, asked time.Time) {
 
 // Current vouches for what was committed before a moment if asOf is after that in which all of it was removed.
 func (t *truth) Current(asOf time.Time) {
-	t.mu.Lock()
+	t.f.mu.Lock()
 	var q time.Time
 	for len(t.ends) > 0 && t.ends[0].then.Before(asOf) {
 		q, t.ends = t.ends[0].q, t.ends[1:]
 	}
-	t.mu.Unlock()
+	t.f.mu.Unlock()
 	if !q.IsZero() {
 		t.Watcher.Current(q)
 		t.f.confirm(q)
@@ -256,14 +246,13 @@ func (t *truth) Lost(err error) {
 }
 
 func (t *truth) forget() {
-	t.f.forget()
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.from, t.last, t.ends = time.Now(), beat{}, nil
+	t.f.mu.Lock()
+	defer t.f.mu.Unlock()
+	t.f.from, t.last, t.ends = time.Now(), beat{}, nil
 }
 
 // MaxLag has the source ask more often: two of its answers are awaited, and what is between them.
-func (t *truth) MaxLag() time.Duration { return max(t.maxLag/3, 10*time.Millisecond) }
+func (t *truth) MaxLag() time.Duration { return max(t.f.maxLag/3, 10*time.Millisecond) }
 
 func (t *truth) Except(untold func(key string) bool) {
 	t.f.untold.Store(&untold)

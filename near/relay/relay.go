@@ -61,12 +61,13 @@ const (
 	defaultTimeout = 2 * time.Second
 	keys           = "near:relay:" // the beginning of those that relays write
 	atOnce         = 500           // keys that are removed by one call
-	longestPause   = time.Second   // after a failure
+	pause          = time.Second   // after a leader that had no whole round
 )
 
 // Run relays until ctx ends, and returns its cause. Every instance runs one; one of them leads, and another does when that
 // one has ended or lost its connection. It may be killed at any moment: the next leader goes on from what the store has
-// as its position. If the store has none, as when it is empty, all keys of all tables are removed.
+// as its position. If the store has none, as when it is empty, or when a leader was killed while it wrote that, all keys of
+// all tables are removed.
 func Run(ctx context.Context, log Log, store Store, o Options) error {
 	if o.Every <= 0 {
 		o.Every = defaultEvery
@@ -78,15 +79,18 @@ func Run(ctx context.Context, log Log, store Store, o Options) error {
 		o.Logger = slog.Default()
 	}
 	r := &runner{Options: o, store: store, id: log.ID()}
-	for pause := o.Every; ctx.Err() == nil; pause = min(2*pause, longestPause) {
-		err := log.Lead(ctx, func(ctx context.Context, read Read) error {
-			return r.lead(ctx, read, func() { pause = o.Every })
-		})
+	for ctx.Err() == nil {
+		r.ended = 0
+		err := log.Lead(ctx, r.lead)
 		if ctx.Err() == nil && err != nil && !r.failed {
 			o.Logger.Warn("near/relay: a round has failed; others are tried until one works", "err", err)
 			r.failed, r.leads = true, false
 		}
-		wait(ctx, pause)
+		if r.ended > 0 {
+			wait(ctx, o.Every)
+		} else { // another one may lead, who can do better
+			wait(ctx, pause)
+		}
 	}
 	return context.Cause(ctx)
 }
@@ -101,8 +105,8 @@ type runner struct {
 	leads, failed bool   // as it was logged
 }
 
-// lead has one round after another, until one fails. worked is called after each.
-func (r *runner) lead(ctx context.Context, read Read, worked func()) error {
+// lead has one round after another, until one fails.
+func (r *runner) lead(ctx context.Context, read Read) error {
 	// A write of the last round, that has failed, may come late. What it says is of another token.
 	r.token, r.round, r.ended = rand.Text(), 0, 0
 	for ; ; wait(ctx, r.Every) {
@@ -113,7 +117,6 @@ func (r *runner) lead(ctx context.Context, read Read, worked func()) error {
 			r.Logger.Info("near/relay: this instance removes from the store what changes in the database")
 		}
 		r.leads, r.failed = true, false
-		worked()
 	}
 }
 
@@ -149,11 +152,11 @@ func (r *runner) beat() beat { return beat{r.token, r.round, r.ended} }
 // position returns the position in the store, or "" if it may be later than what was removed there: then the store has lost
 // the mark that came before it.
 func (r *runner) position(ctx context.Context) (string, error) {
-	text, err := r.get(ctx, positionOf(r.id))
+	text, err := r.get(ctx, keys+r.id+":position")
 	if err != nil {
 		return "", err
 	}
-	mark, err := r.get(ctx, markOf(r.id))
+	mark, err := r.get(ctx, keys+r.id+":mark")
 	if of, position, ok := strings.Cut(text, "|"); ok && of == mark {
 		return position, err
 	}
@@ -166,7 +169,7 @@ func (r *runner) position(ctx context.Context) (string, error) {
 func (r *runner) putPosition(ctx context.Context, since, position string) error {
 	mark := rand.Text()
 	if position != since {
-		if err := r.put(ctx, markOf(r.id), mark); err != nil {
+		if err := r.put(ctx, keys+r.id+":mark", mark); err != nil {
 			return err
 		}
 	}
@@ -178,7 +181,7 @@ func (r *runner) putPosition(ctx context.Context, since, position string) error 
 	case position == since:
 		return nil
 	}
-	return r.put(ctx, positionOf(r.id), mark+"|"+position)
+	return r.put(ctx, keys+r.id+":position", mark+"|"+position)
 }
 
 // say says which round was begun last, and which has ended last.
@@ -263,10 +266,6 @@ func parseBeat(text string) (b beat) {
 }
 
 func beatOf(id string) string { return keys + id + ":beat" }
-
-func markOf(id string) string { return keys + id + ":mark" }
-
-func positionOf(id string) string { return keys + id + ":position" }
 
 func wait(ctx context.Context, d time.Duration) {
 	due := time.NewTimer(d)

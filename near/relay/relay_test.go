@@ -23,7 +23,10 @@ import (
 
 func TestMain(m *testing.M) { settle.VerifyTestMain(m) }
 
-const lag = 300 * time.Millisecond
+const (
+	lag  = 300 * time.Millisecond
+	beat = "near:relay:test:beat"
+)
 
 var errAway = errors.New("away")
 
@@ -128,7 +131,7 @@ func (s *slow) DelPrefix(ctx context.Context, prefix string) (n int, err error) 
 
 // save returns what the store has, but for leases.
 func (s *slow) save(t *testing.T) map[string]near.Item {
-	keys := []string{"near:relay:test:beat", "near:relay:test:mark", "near:relay:test:position"}
+	keys := []string{beat, "near:relay:test:mark", "near:relay:test:position"}
 	for i := range neartest.Keys {
 		keys = append(keys, "k:"+strconv.Itoa(i))
 	}
@@ -143,8 +146,15 @@ func (s *slow) save(t *testing.T) map[string]near.Item {
 	return saved
 }
 
-// restore has the store fail, and come back with what it had before. No call notices: each waits.
+// restore has the store fail, and come back with what it had before. No call notices: each waits. It is another round: one
+// that saw nothing of it would go on.
 func (s *slow) restore(t *testing.T, saved map[string]near.Item) {
+	for range 100 {
+		if now := s.save(t)[beat]; string(now.Value) != string(saved[beat].Value) {
+			break
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
 	opened := make(chan struct{})
 	s.closed.Store(&opened)
 	defer close(opened)

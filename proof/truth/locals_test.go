@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/url"
+	"strconv"
 	"testing"
 	"time"
 
@@ -48,7 +49,7 @@ func (s *service) addLocals(source func(pool *pgxpool.Pool) near.Source, loads *
 		if loads != nil {
 			one.pool = loads
 		}
-		s.Add(one, maxLag)
+		s.add(one)
 	}
 }
 
@@ -70,12 +71,7 @@ func TestLocals(t *testing.T) {
 	s.bouncer = postgrestest.Started(t, b, err)
 	s.urls = []string{s.database.URL, s.bouncer.URL, s.bouncer.URL}
 	s.addLocals(changesOf(t), nil, nil)
-	s.Run(t, s.write, func() {
-		for _, fault := range s.faults() {
-			time.Sleep(2 * maxLag)
-			fault()
-		}
-	})
+	s.Run(t, s.write, func() { s.suffer(s.faults()...) })
 	s.Verdict(t)
 }
 
@@ -83,28 +79,30 @@ func TestLocals(t *testing.T) {
 //
 // Catches: a change that is lost between two servers.
 func TestPromotion(t *testing.T) {
-	for range *rounds {
-		s := newDatabase(t)
-		b, err := s.database.Standby("max_prepared_transactions=10")
-		standby := postgrestest.Started(t, b, err)
-		s.commitsWait(true)
-		first, err := url.Parse(s.database.URL)
-		settle.Must(t, err)
-		second, err := url.Parse(standby.URL)
-		settle.Must(t, err)
-		first.Host += "," + second.Host
-		s.urls = []string{first.String() + "&target_session_attrs=read-write"}
-		s.writer = s.connect(0)
-		s.addLocals(changesOf(t), nil, nil)
-		s.Run(t, s.write, func() {
-			time.Sleep(4 * maxLag)
-			s.database.Kill()
-			time.Sleep(rand.N(2 * maxLag))
-			s.database = standby
-			s.administer("SELECT pg_promote()")
-			time.Sleep(4 * maxLag)
+	for i := range *rounds {
+		t.Run(strconv.Itoa(i), func(t *testing.T) {
+			s := newDatabase(t)
+			b, err := s.database.Standby("max_prepared_transactions=10")
+			standby := postgrestest.Started(t, b, err)
+			s.commitsWait(true)
+			first, err := url.Parse(s.database.URL)
+			settle.Must(t, err)
+			second, err := url.Parse(standby.URL)
+			settle.Must(t, err)
+			first.Host += "," + second.Host
+			s.urls = []string{first.String() + "&target_session_attrs=read-write"}
+			s.writer = s.connect(0)
+			s.addLocals(changesOf(t), nil, nil)
+			s.Run(t, s.write, func() {
+				s.suffer(func() {}, func() {
+					s.database.Kill()
+					time.Sleep(rand.N(2 * maxLag))
+					s.database = standby
+					s.administer("SELECT pg_promote()")
+				})
+			})
+			s.Verdict(t)
 		})
-		s.Verdict(t)
 	}
 }
 

@@ -92,7 +92,7 @@ func (s *Server) Bouncer() (*Server, error) {
 	if err := os.WriteFile(users, []byte("\"postgres\" \"\"\n\"app\" \"\"\n"), 0o644); err != nil {
 		return b.orStop(err)
 	}
-	config := fmt.Sprintf("[databases]\n* = host=127.0.0.1 port=%d\n[pgbouncer]\nlisten_addr=127.0.0.1\nlisten_port=%s\nunix_socket_dir=\nauth_type=trust\nauth_file=%s\npool_mode=transaction\ndefault_pool_size=20\nmax_client_conn=500\n", of.Port, b.port(), users)
+	config := fmt.Sprintf("[databases]\n* = host=127.0.0.1 port=%d\n[pgbouncer]\nlisten_addr=127.0.0.1\nlisten_port=%s\nunix_socket_dir=\nauth_type=trust\nauth_file=%s\npool_mode=transaction\ndefault_pool_size=20\nmax_client_conn=500\nserver_login_retry=1\n", of.Port, b.port(), users)
 	file := filepath.Join(b.dir, "pgbouncer.ini")
 	if err := os.WriteFile(file, []byte(config), 0o644); err != nil {
 		return b.orStop(err)
@@ -195,6 +195,11 @@ func (s *Server) Restart() error {
 		_ = cmd.Wait() // its log says how it ended
 		close(done)
 	}(s.cmd, s.done)
+	return s.await()
+}
+
+// await returns when the server answers.
+func (s *Server) await() error {
 	ctx, cancel := context.WithTimeout(context.Background(), startTime)
 	defer cancel()
 	for {
@@ -204,7 +209,7 @@ func (s *Server) Restart() error {
 		}
 		select {
 		case <-s.done:
-			said, _ := os.ReadFile(log.Name())
+			said, _ := os.ReadFile(filepath.Join(s.dir, "log"))
 			return fmt.Errorf("%s has ended: %s", s.name, said)
 		case <-ctx.Done():
 			return fmt.Errorf("%s does not answer: %w", s.name, err)
@@ -220,7 +225,7 @@ func (s *Server) Shutdown() { s.end(syscall.SIGINT) }
 func (s *Server) Kill() { s.end(syscall.SIGQUIT) }
 
 // CrashProcess kills a process that serves a connection, as when the system runs out of memory: all connections break, and
-// the server recovers without a new start.
+// the server recovers without a new start. It returns when that is done.
 func (s *Server) CrashProcess() error {
 	ctx := context.Background()
 	conn, err := pgx.Connect(ctx, s.URL)
@@ -232,7 +237,18 @@ func (s *Server) CrashProcess() error {
 	if err != nil {
 		return err
 	}
-	return p.Kill()
+	other, err := pgx.Connect(ctx, s.URL)
+	if err != nil {
+		return err
+	}
+	defer other.Close(ctx)
+	if err := p.Kill(); err != nil {
+		return err
+	}
+	for other.Ping(ctx) == nil { // until the server ends it, and takes no new ones
+		time.Sleep(time.Millisecond)
+	}
+	return s.await()
 }
 
 func (s *Server) end(how os.Signal) {
