@@ -177,6 +177,7 @@ type tmTimer struct {
 	// in flight: claimed at a time, the callback has not said so yet
 	owed, maybe     int
 	owedAt, maybeAt time.Duration
+	again           time.Duration // until when there may be one more call: the last may have been in flight; 0: not
 }
 
 // last reports whether a call that begins now is the last.
@@ -411,8 +412,13 @@ func (m *tmModel) begin(h *tmTimer) {
 		h.owed--
 	case h.pending && h.lo <= now && now <= h.hi:
 		inFlight = false
+		if h.maybe > 0 && h.maybeAt == now { // or it is the one in flight, and that of the new deadline follows
+			h.maybe, h.again = 0, h.hi
+		}
 	case h.maybe > 0 && h.maybeAt == now:
 		h.maybe--
+	case now <= h.again:
+		h.again = 0
 	default:
 		m.fail("timer %d fired: %+v", h.id, *h)
 	}
@@ -437,6 +443,9 @@ func (m *tmModel) begin(h *tmTimer) {
 // end notes that a callback ends.
 func (m *tmModel) end(h *tmTimer) {
 	h.calling = false
+	if h.again > 0 {
+		h.again = m.now()/tmTick*tmTick + tmTick
+	}
 	if !h.running {
 		return
 	}
