@@ -42,8 +42,8 @@ func TestRelease(t *testing.T) {
 				t.Errorf("go.sum has %s, and checksums.txt\n%s", line, sums)
 			}
 		}
-		if len(got) != 12 {
-			t.Errorf("checksums.txt has %d lines, want two for each of six modules:\n%s", len(got), sums)
+		if len(got) != 14 {
+			t.Errorf("checksums.txt has %d lines, want two for each of seven modules:\n%s", len(got), sums)
 		}
 		notes, err := os.ReadFile(filepath.Join(users.proxy, "../notes.md"))
 		if err != nil || !strings.Contains(string(notes), "A rehearsal.") || strings.Contains(string(notes), "\n## ") {
