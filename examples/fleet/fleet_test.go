@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"github.com/pinwheel-cache/pinwheel/internal/settle"
 	"github.com/pinwheel-cache/pinwheel/near/postgres/postgrestest"
 	"github.com/pinwheel-cache/pinwheel/near/redis/redistest"
@@ -66,6 +68,23 @@ func TestFoundOut(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// Catches: a fleet that fails at a server which it has not started, or leaves its table there.
+func TestGivenPostgres(t *testing.T) {
+	s, err := postgrestest.Start()
+	server := postgrestest.Started(t, s, err)
+	if s := runFleet(t, "-for", "1s", "-truth", "postgres", "-postgres", server.URL, "-json"); s.Reads == 0 || s.StaleBeyondMaxLag > 0 {
+		t.Errorf("%d reads, %d stale beyond MaxLag", s.Reads, s.StaleBeyondMaxLag)
+	}
+	db, err := pgx.Connect(t.Context(), server.URL)
+	settle.Must(t, err)
+	defer db.Close(t.Context())
+	var left int
+	settle.Must(t, db.QueryRow(t.Context(), "SELECT count(*) FROM pg_class WHERE relname LIKE 'pinwheel_fleet%'").Scan(&left))
+	if left > 0 {
+		t.Errorf("%d tables and indexes are left", left)
 	}
 }
 

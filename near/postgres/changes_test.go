@@ -143,10 +143,16 @@ func TestMissing(t *testing.T) {
 	if got := tells(t, w, app, "INSERT INTO users VALUES (1)"); !slices.Equal(got, []string{"user:1"}) {
 		t.Errorf("a writer with least rights: told %q", got)
 	}
-	check(t, c.Lead(t.Context(), func(ctx context.Context, read relay.Read) error { _, err := read(ctx, ""); return err })) // a relay with them
-	for _, how := range []string{"DISABLE TRIGGER pinwheel_changed", "ENABLE TRIGGER pinwheel_changed"} {                   // the latter not for replicated rows
+	leads := func() error { // as a relay does
+		return c.Lead(t.Context(), func(ctx context.Context, read relay.Read) error { _, err := read(ctx, ""); return err })
+	}
+	check(t, leads())
+	for _, how := range []string{"DISABLE TRIGGER pinwheel_changed", "ENABLE TRIGGER pinwheel_changed"} { // the latter not for replicated rows
 		run(t, pool, "ALTER TABLE users "+how)
 		refuses(how, "run the migration of postgres.SQL", pool, users)
+		if err := leads(); !errors.Is(err, postgres.ErrNotInstalled) {
+			t.Errorf("%s, and a relay leads: %v", how, err)
+		}
 	}
 	run(t, pool, postgres.SQL(users))
 	for _, setting := range []string{"default_transaction_read_only=on", "default_transaction_isolation=serializable"} {
@@ -443,7 +449,7 @@ func TestLead(t *testing.T) {
 					t.Error("two lead")
 				}
 				b, err := read(ctx, b.Position)
-				if !slices.Equal(b.Keys, []string{"row:a"}) || len(b.Prefixes) > 0 {
+				if !slices.Equal(b.Keys, []string{"row:~a"}) || len(b.Prefixes) > 0 {
 					t.Errorf("the next leader has read %+v, %v", b, err)
 				}
 				return err
@@ -455,7 +461,7 @@ func TestLead(t *testing.T) {
 		if len(b.Keys)+len(b.Prefixes) > 0 || err != nil {
 			t.Errorf("nothing has changed: %+v, %v", b, err)
 		}
-		run(t, pool, "INSERT INTO rows VALUES ('a')", "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE state = 'idle in transaction' AND datname = current_database()")
+		run(t, pool, "INSERT INTO rows VALUES ('~a')", "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE state = 'idle in transaction' AND datname = current_database()")
 		close(ended)
 		_, err = read(ctx, b.Position)
 		return err

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/pinwheel-cache/pinwheel/near"
 	"github.com/pinwheel-cache/pinwheel/near/neartest"
 	"github.com/pinwheel-cache/pinwheel/near/redis"
 	"github.com/pinwheel-cache/pinwheel/near/redis/redistest"
@@ -61,16 +62,23 @@ func tellsAll(t *testing.T, s *redistest.Server, twice bool) {
 	}
 }
 
-// Catches: the question of an instance that does not track, told as a change to those that do.
+// Catches: the question of an instance that does not track, told as a change to those that do; the beat of a relay.
 func TestQuestionsAreNoChanges(t *testing.T) {
 	s := server(t)
-	w := watch(t, open(t, redis.Options{Prefixes: []string{""}}, s.Addr), lag)
-	w.TellsKey(t, "last", func() {
-		do(t, s, "SET", "near:beat:{1}:x:1", "1")
-		do(t, s, "SET", "last", "1")
-	})
-	if w.Told().Count("near:beat:{1}:x:1") > 0 {
-		t.Error("a question was told")
+	for _, o := range []redis.Options{{Prefixes: []string{""}}, {Prefixes: []string{""}, Channel: "changes"}} {
+		r := open(t, o, s.Addr)
+		w := watch(t, r, lag)
+		ours := []string{"near:beat:{1}:x:1", "near:relay:x:beat"}
+		w.TellsKey(t, "last", func() {
+			for _, key := range append(ours, "last") {
+				check(t, r.Set(t.Context(), key, near.Item{State: near.Absent}))
+			}
+		})
+		for _, key := range ours {
+			if w.Told().Count(key) > 0 {
+				t.Errorf("channel %q: %s was told", o.Channel, key)
+			}
+		}
 	}
 }
 

@@ -80,9 +80,10 @@ func (d *database) read(ctx context.Context, since string) (relay.Batch, error) 
 // A slow store takes time, one way and the other, and fails now and then.
 type slow struct {
 	*memory.Store
-	fails  int                           // of a thousand calls
-	stalls atomic.Bool                   // what is told comes late
-	closed atomic.Pointer[chan struct{}] // calls wait until it is nil, or closed
+	fails   int                           // of a thousand calls
+	stalls  atomic.Bool                   // what is told comes late
+	closed  atomic.Pointer[chan struct{}] // calls wait until it is nil, or closed
+	marking atomic.Pointer[func()]        // is called once, before a mark is put
 }
 
 func (s *slow) do(call func() error) error {
@@ -117,6 +118,11 @@ func (s *slow) Fill(ctx context.Context, key, token string, item near.Item) (fil
 }
 
 func (s *slow) Set(ctx context.Context, key string, item near.Item) error {
+	if strings.HasSuffix(key, ":mark") {
+		if f := s.marking.Swap(nil); f != nil {
+			(*f)()
+		}
+	}
 	return s.do(func() error { return s.Store.Set(ctx, key, item) })
 }
 
@@ -339,7 +345,8 @@ func TestWithoutARelay(t *testing.T) {
 	})
 }
 
-// TestRounds checks what a relay asks of a store and a database: nothing is removed twice, all if the position is lost.
+// TestRounds checks what a relay asks of a store and a database: nothing is removed twice, all if the position is lost, and
+// what was put back.
 func TestRounds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleet(t, 0)
@@ -375,6 +382,15 @@ func TestRounds(t *testing.T) {
 		time.Sleep(2 * time.Second)
 		if has("k:1") || !has("other:1") {
 			t.Error("without a position not all keys of the tables are removed, or others are")
+		}
+		set("k:1")
+		saved := f.store.save(t)
+		restore := func() { f.store.restore(t, saved) }
+		f.store.marking.Store(&restore)
+		f.write("k:1")
+		time.Sleep(3 * time.Second)
+		if has("k:1") {
+			t.Error("what the store has again, after it was removed, stays")
 		}
 	})
 }
